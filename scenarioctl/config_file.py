@@ -19,7 +19,7 @@ def template() -> str:
     lines += [
         "# A chain of your own, or other endpoints for a chain that is built in:",
         "# [chains.rig]",
-        '# role = "asset_hub"          # relay, asset_hub, dex, contracts or parachain',
+        '# role = "asset_hub"          # relay, asset_hub, system, dex, contracts or parachain',
         '# relay = "kusama"            # the chain its messages go through',
         "# para_id = 1000",
         '# genesis = "0x…"             # 64 hex digits; an endpoint that serves another chain is refused',

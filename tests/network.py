@@ -43,15 +43,23 @@ def call_tried(table: RuntimeTable, arguments: bytes) -> Call:
     return Call(pallet=pallet, method=method, args=values)
 
 
-def _charged(value: Any) -> Any:
-    """Return the effects of a call, made by root once the fee is taken: between what root's batch tells."""
+def _fee_steps(table: RuntimeTable, arguments: bytes) -> int:
+    """Return in how many calls root takes the fee."""
+    origin_type = table.api_method("DryRunApi", "dry_run_call").inputs[0]
+    _, start = table.decode_at(origin_type.type_id, arguments, 0)
+    call, _ = table.decode_call_at(arguments, start)
+    return len(call.args["calls"]) - 1
+
+
+def _charged(value: Any, *, steps: int) -> Any:
+    """Return the effects of a call, made by root once the fee is taken in *steps*: between what root's batch tells."""
     if not isinstance(value, Mapping) or "Ok" not in value:
         return value
     effects = value["Ok"]
     result = effects["execution_result"]
     taken = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
     done = {"Ok": None} if "Ok" in result else {"Err": result["Err"]["error"]}
-    events = [taken, ITEM_COMPLETED, *effects["emitted_events"]]
+    events = [*[ITEM_COMPLETED] * (steps - 1), taken, ITEM_COMPLETED, *effects["emitted_events"]]
     events += [{"Utility": {"DispatchedAs": {"result": done}}}, ITEM_COMPLETED, {"Utility": "BatchCompleted"}]
     succeeded = {"Ok": {"actual_weight": None, "pays_fee": "Yes"}}
     return {"Ok": {**effects, "execution_result": succeeded, "emitted_events": events}}
@@ -99,7 +107,7 @@ class FakeChain:
         if callable(value):
             value = value(arguments)
         if name == "DryRunApi_dry_run_call" and made_by_root(arguments):
-            value = _charged(value)
+            value = _charged(value, steps=_fee_steps(self.table, arguments))
         if not isinstance(value, bytes):
             api, _underscore, method = name.partition("_")
             value = self.table.encode(self.table.api_method(api, method).output_type, value)
@@ -107,10 +115,10 @@ class FakeChain:
 
 
 class FakeNetwork:
-    """polkadot, assetHub and hydraDx; `config` is a config.toml that points at them."""
+    """polkadot, assetHub and hydraDx, or other built-in chains; `config` is a config.toml that points at them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.chains = {name: FakeChain(name) for name in CHAINS}
+    def __init__(self, folder: Path, names: tuple[str, ...] = CHAINS) -> None:
+        self.chains = {name: FakeChain(name) for name in names}
         self.config = folder / "config.toml"
         self._stack = ExitStack()
 

@@ -40,6 +40,15 @@ RIG: dict[str, Any] = {
             {"id": 7, "symbol": "ODD", "decimals": 6},
         ],
     },
+    "rigpeople": {"role": "system", "relay": "rigrelay", "para_id": 1004, "symbol": "KSM", "decimals": 12},
+    "rigcoretime": {"role": "system", "relay": "rigrelay", "para_id": 1005, "symbol": "KSM", "decimals": 12},
+    "rigcontracts": {
+        "role": "contracts",
+        "relay": "rigrelay",
+        "para_id": 4001,
+        "symbol": "KSM",
+        "decimals": 12,
+    },
 }
 
 REGISTRY = Registry(RIG)

@@ -55,3 +55,17 @@ def sign(
         scheme=scheme,
         signature=key.sign(payload.bytes_to_sign if message is None else message),
     )
+
+
+#: A development account of chains with accounts of 20 bytes, and its key, which is public.
+ALITH = bytes.fromhex("f24ff3a9cf04c71dbc94d0b566f7a27b94566cac")
+ALITH_KEY = bytes.fromhex("5fb92d6e98884f76de468fa3f6278f8807c48bebc13595d45af5bdc4da702133")
+
+
+def ethereum_signature(key: bytes, message: bytes) -> bytes:
+    """Return the signature of 65 bytes that the account of a secp256k1 *key* makes of *message*."""
+    from eth_keys.datatypes import PrivateKey
+    from eth_utils.crypto import keccak
+
+    signature: bytes = PrivateKey(key).sign_msg_hash(keccak(message)).to_bytes()
+    return signature

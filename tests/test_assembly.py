@@ -12,7 +12,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
-from scenarioctl.transactions.signing.signatures import SCHEMES, encode_signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
 from tests.messages import says
@@ -106,7 +106,7 @@ def without_signature(data: bytes) -> bytes:
     return data[:start] + data[start + 64 :]
 
 
-@pytest.mark.parametrize("scheme", list(SCHEMES))
+@pytest.mark.parametrize("scheme", ["sr25519", "ed25519", "ecdsa"])
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_a_signature_of_every_kind_of_key_is_taken_in_every_form(

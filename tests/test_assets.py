@@ -35,6 +35,14 @@ HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.
         ("assetHub", 1000, "1000"),
         ("assetHub", "PINK", "23"),
         ("assetHub", 4294967295, "4294967295"),
+        ("assetHub", "0/PalletInstance(50)/GeneralIndex(1984)", "1984"),
+        ("assetHub", "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)", "1984"),
+        ("assetHub", "0/PalletInstance(50)/GeneralIndex(4294967295)", "4294967295"),
+        ("assetHub", "1/Here", "DOT"),
+        ("polkadot", "0/Here", "0"),
+        ("hydraDx", "1/Here", "5"),
+        ("hydraDx", "0/GeneralIndex(0)", "0"),
+        ("hydraDx", " 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) ", "10"),
         ("assetHub", "HDX", "1/Parachain(2034)/GeneralIndex(0)"),
         ("assetHub", "1/Parachain(2034)/GeneralIndex(0)", "1/Parachain(2034)/GeneralIndex(0)"),
         ("hydraDx", 0, "0"),
@@ -51,7 +59,7 @@ HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.
         ("assetHub", "00", "DOT"),
         ("paseo", "native", "0"),
         ("assetHub_paseo", "PAS", "PAS"),
-        ("pop", "PAS", "PAS"),
+        ("rigcontracts", "KSM", "KSM"),
         ("rigdex", "HDX", "0"),
         ("rigdex", "KSM", "5"),
     ],
@@ -208,6 +216,10 @@ UNKNOWN = "that is known here, expected an id or a symbol"
             says("assetid"),
         ),
         ("assetHub", "", says("assetid")),
+        ("polkadot", "1/Here", says("assetid", "1/Here", "polkadot")),
+        ("hydraDx", "1/Parachain(4999)", says("assetid", "1/Parachain(4999)", "hydraDx")),
+        ("assetHub", "0/PalletInstance(50)/GeneralIndex(4294967296)", says("assetid", "assetHub")),
+        ("hydraDx", "1/Parachain(x)", says("assetid", "Parachain(x)")),
         ("assetHub", "  ", says("assetid")),
     ],
 )
@@ -281,7 +293,8 @@ def test_a_symbol_beside_the_id_that_agrees_or_cannot_be_judged_is_let_through()
         ("hydraDx", 0, "assetHub", "1/Parachain(2034)/GeneralIndex(0)"),
         ("hydraDx", 222, "assetHub", "1/Parachain(2034)/GeneralIndex(222)"),
         ("hydraDx", 5, "hydraDx", "5"),
-        ("kusama", 0, "assetHub", None),
+        ("kusama", 0, "assetHub", "2/GlobalConsensus(Kusama)"),
+        ("kusama", 0, "assetHub_paseo", None),
         ("rigdex", 10, "righub", "1984"),
         ("rigdex", 5, "rigrelay", "0"),
         ("rigdex", 7, "righub", None),
@@ -312,6 +325,25 @@ def test_every_listed_location_is_read_and_written_back() -> None:
         for asset in ASSETS.all(chain):
             if asset.location:
                 assert write_location(read_location(asset.location)) == asset.location
+
+
+def test_every_listed_asset_is_found_by_its_location() -> None:
+    for chain in REGISTRY.all():
+        for asset in ASSETS.all(chain):
+            if asset.location and (chain.role == "relay" or chain.para_id is not None):
+                assert ASSETS.find(chain, asset.location) is asset
+
+
+def test_a_location_of_two_assets_is_refused() -> None:
+    def written(number: int) -> dict[str, Any]:
+        return {"id": number, "symbol": f"S{number}", "decimals": 6, "location": "1/Parachain(4999)"}
+
+    registry = Registry({"hydraDx": {"assets": [written(900), written(901)]}})
+
+    with pytest.raises(InvalidRequest) as refused:
+        Assets(registry).find(registry.find("hydraDx"), "1/Parachain(4999)")
+
+    assert str(refused.value) == says("assetid", "1/Parachain(4999)", "900", "901", "expected an id")
 
 
 def test_every_listed_asset_is_found_by_its_id() -> None:

@@ -317,9 +317,9 @@ ROUTES = [
         says("DOT", "assetHub_kusama"),
     ),
     case(
-        "to a chain that has no route",
+        "to a chain that has closed",
         transfer(to="pop"),
-        says("DOT", "polkadot"),
+        says("destchain", "pop"),
     ),
     case(
         "too little for the last hop",

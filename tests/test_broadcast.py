@@ -21,7 +21,7 @@ from scenarioctl.operations.broadcasts import describe_inclusion
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-from scenarioctl.transactions.extrinsic import SIGNED_V4
+from scenarioctl.transactions.extrinsic import SIGNED_V4, extrinsic_hash
 from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
@@ -161,6 +161,12 @@ def test_a_signed_transaction_is_sent_once_and_answered_with_its_hash(send: Send
 def test_the_hash_alone_goes_to_stdout(send: Send) -> None:
     with Node(answers()) as node:
         ended = send(node, GOOD)
+
+    assert ended == Ended(out=f"{HASH}\n", err="", code=0)
+
+
+def test_a_signed_transaction_is_decoded_with_the_hash_that_it_will_have(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "tx", "decode", GOOD, "--chain", "polkadot", "--field", "hash")
 
     assert ended == Ended(out=f"{HASH}\n", err="", code=0)
 
@@ -974,14 +980,14 @@ TRAPPED = {
 }
 
 
-def test_what_is_trapped_is_warned_of_with_how_to_claim_it(send: Send) -> None:
+def test_what_is_trapped_is_warned_of_with_how_to_claim_it(send: Send, tmp_path: Path) -> None:
     found = events((0, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
     ours = events((1, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
 
     with Node(answers(found=found)) as node:
         another = send(node, GOOD, "--wait", "in-block")
     with Node(answers(found=ours)) as node:
-        ended = send(node, GOOD, "--wait", "in-block")
+        ended = send(node, GOOD, "--wait", "in-block", "--store", str(tmp_path / "other.db"))
 
     assert "trapped" not in another.err
     assert ended.code == 0
@@ -1085,7 +1091,7 @@ WHO = b"\1" * 32
 def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
     client: Any = _Block(chain, [event, SUCCESS])
 
-    inclusion = finish(read_inclusion(client, "0xaa", b"\0", assets=ASSETS))
+    inclusion = finish(read_inclusion(client, "0xaa", extrinsic_hash(b"\0"), assets=ASSETS))
 
     assert describe_inclusion(inclusion).get("fee_paid_in") == paid
     assert inclusion.inner == ()

@@ -31,6 +31,7 @@ from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
 from scenarioctl.transactions.call_builder import BATCHES
+from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.signing.signatures import SCHEMES
 from scenarioctl.transactions.signing.wallet_formats import KEYS
 from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS
@@ -402,6 +403,7 @@ def test_a_payload_in_parts(scenarioctl: Run) -> None:
     assert answer == {
         "chain": "polkadot",
         "says": says("hello", "polkadot"),
+        "fee_asset": {"asset": "0", "symbol": "DOT"},
         "payload": REMARK_PAYLOAD,
         "bytes_to_sign": REMARK_PAYLOAD,
         "parts": {
@@ -508,6 +510,7 @@ def test_a_signed_transaction_is_decoded(scenarioctl: Run) -> None:
     answer = json.loads(ok(scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot")))
 
     signature = answer.pop("signature")
+    assert answer.pop("hash") == extrinsic_hash(bytes.fromhex(tx[2:]))
     assert answer == {"chain": "polkadot", "form": says("signed", "extrinsic"), **DECODED_REMARK}
     assert signature == {
         "signer": BOB,
@@ -541,21 +544,29 @@ SUMMARIES = [
     "hydraDx > Remark",
     "query(kusama)",
 ]
+TITLES = [
+    "1.5 DOT · Polkadot → Asset Hub",
+    "2 DOT → at least 900 HDX · Hydration",
+    'remark "hello" · Polkadot',
+    'remark "x" · Hydration',
+    "query System.Number · Kusama",
+]
 
 
 def rows(text: str) -> list[tuple[str, str]]:
-    """Return the ids and summaries of a list; the dates have to be dates."""
+    """Return the ids and titles of a list; the dates have to be dates."""
     found = []
     for line in text.splitlines():
-        scenario_id, date, summary = line.split("\t")
+        scenario_id, date, title, *_ = line.split("\t")
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", date)
-        found.append((scenario_id, summary))
+        found.append((scenario_id, title))
     return found
 
 
 def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
     ids = fill(scenarioctl)
-    stored = list(zip(ids, SUMMARIES, strict=True))
+    stored = list(zip(ids, TITLES, strict=True))
+    summaries = dict(zip(ids, SUMMARIES, strict=True))
 
     def listed(*options: str) -> list[tuple[str, str]]:
         return rows(ok(scenarioctl("scenario", "list", *options)))
@@ -567,7 +578,7 @@ def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
     assert listed("--search", "remark") == [stored[3], stored[2]]
     assert listed("--search", ids[4]) == [stored[4]]
     assert listed("--search", "remark", "--chain", "polkadot") == [stored[2]]
-    assert listed("--sort", "summary") == sorted(stored, key=lambda row: row[1])
+    assert listed("--sort", "summary") == sorted(stored, key=lambda row: summaries[row[0]])
     assert listed("--sort", "id", "--descending") == sorted(stored, reverse=True)
     assert listed("--search", "nothing like it") == []
 
@@ -603,6 +614,9 @@ def test_a_list_in_json(scenarioctl: Run) -> None:
     assert row.pop("size") > 100
     assert row == {
         "id": scenario_id,
+        "title": "1.5 DOT · Polkadot → Asset Hub",
+        "receiver": "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+        "last_run": None,
         "summary": "polkadot > xTransfer > assetHub",
         "chains": ["assetHub", "polkadot"],
     }
@@ -647,13 +661,19 @@ def test_a_scenario_is_shown(scenarioctl: Run) -> None:
     assert DATE.fullmatch(answer["created"])
     assert answer == {
         "id": scenario_id,
+        "title": "1.5 DOT · Polkadot → Asset Hub",
         "summary": "polkadot > xTransfer > assetHub",
         "created": answer["created"],
         "revision": answer["revision"],
         "nodes": [
-            {"id": ids[0], "type": "chain", "text": "polkadot, 1.5 DOT"},
-            {"id": ids[1], "type": "action", "text": says("1.5", "DOT", "assetHub", BOB)},
-            {"id": ids[2], "type": "chain", "text": f"assetHub, DOT, {BOB}"},
+            {"id": ids[0], "type": "chain", "step": "chain", "text": "polkadot, 1.5 DOT"},
+            {
+                "id": ids[1],
+                "type": "action",
+                "step": "xTransfer",
+                "text": says("1.5", "DOT", "assetHub", BOB),
+            },
+            {"id": ids[2], "type": "chain", "step": "chain", "text": f"assetHub, DOT, {BOB}"},
         ],
         "edges": [{"source": ids[0], "target": ids[1]}, {"source": ids[1], "target": ids[2]}],
         "problems": [],
@@ -755,11 +775,29 @@ def test_chains_are_listed(scenarioctl: Run) -> None:
         "assetHub\tasset_hub\tDOT\t1000\t2003001\tbundled\tPolkadot Asset Hub\n"
         "hydraDx\tdex\tHDX\t2034\t428\tbundled\tHydration\n"
         "kusama\trelay\tKSM\t-\t1009002\tbundled\tKusama\n"
-        "assetHub_kusama\tasset_hub\tKSM\t1000\t1009003\tbundled\tKusama Asset Hub\n"
+        "assetHub_kusama\tasset_hub\tKSM\t1000\t2002000\tbundled\tKusama Asset Hub\n"
         "paseo\trelay\tPAS\t-\t-\t-\tPaseo\n"
-        "assetHub_paseo\tasset_hub\tPAS\t1000\t-\t-\tPaseo Asset Hub\n"
-        "pop\tcontracts\tPAS\t4001\t-\t-\tPop Network Testnet\n"
-        "passetHub\tcontracts\tPAS\t1111\t-\t-\tPasset Hub\n"
+        "assetHub_paseo\tasset_hub\tPAS\t1000\t2002002\tbundled\tPaseo Asset Hub\n"
+        "people\tsystem\tDOT\t1004\t-\t-\tPolkadot People\n"
+        "bridgeHub\tsystem\tDOT\t1002\t-\t-\tPolkadot Bridge Hub\n"
+        "coretime\tsystem\tDOT\t1005\t-\t-\tPolkadot Coretime\n"
+        "collectives\tsystem\tDOT\t1001\t-\t-\tPolkadot Collectives\n"
+        "people_kusama\tsystem\tKSM\t1004\t-\t-\tKusama People\n"
+        "bridgeHub_kusama\tsystem\tKSM\t1002\t-\t-\tKusama Bridge Hub\n"
+        "coretime_kusama\tsystem\tKSM\t1005\t-\t-\tKusama Coretime\n"
+        "encointer\tsystem\tKSM\t1001\t-\t-\tEncointer\n"
+        "bifrost\tparachain\tBNC\t2030\t-\t-\tBifrost\n"
+        "bifrost_kusama\tparachain\tBNC\t2001\t-\t-\tBifrost Kusama\n"
+        "astar\tparachain\tASTR\t2006\t-\t-\tAstar\n"
+        "shiden\tparachain\tSDN\t2007\t-\t-\tShiden\n"
+        "mythos\tparachain\tMYTH\t3369\t-\t-\tMythos\n"
+        "unique\tparachain\tUNQ\t2037\t-\t-\tUnique Network\n"
+        "neuroweb\tparachain\tNEURO\t2043\t-\t-\tNeuroWeb\n"
+        "energyWebX\tparachain\tEWT\t3345\t-\t-\tEnergy Web X\n"
+        "pendulum\tparachain\tPEN\t2094\t-\t-\tPendulum\n"
+        "basilisk\tparachain\tBSX\t2090\t-\t-\tBasilisk\n"
+        "acala\tparachain\tACA\t2000\t-\t-\tAcala\n"
+        "karura\tparachain\tKAR\t2000\t-\t-\tKarura\n"
     )
 
 
@@ -769,7 +807,7 @@ def test_chains_are_filtered_and_sorted(scenarioctl: Run) -> None:
 
     assert names("--role", "dex") == ["hydraDx"]
     assert names("--role", "relay", "--sort", "symbol") == ["polkadot", "kusama", "paseo"]
-    assert names("--sort", "name")[:3] == ["assetHub", "assetHub_kusama", "assetHub_paseo"]
+    assert names("--sort", "name")[:3] == ["acala", "assetHub", "assetHub_kusama"]
     assert names("--sort", "para_id")[-3:] == ["polkadot", "kusama", "paseo"]
 
 
@@ -781,7 +819,7 @@ def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
 
     answer = json.loads(ok(scenarioctl("chain", "list", "--json", "--config", str(config))))
 
-    assert len(answer["chains"]) == 10
+    assert len(answer["chains"]) == 28
     assert answer["chains"][-1] == {
         "name": "rig",
         "title": "rig",
@@ -794,6 +832,7 @@ def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
         "genesis": None,
         "aliases": [],
         "testnet": True,
+        "doubt": None,
         "spec_version": None,
         "source": None,
     }
@@ -895,7 +934,10 @@ def without_colours(text: str) -> str:
 @pytest.mark.parametrize(
     ("line", "drawn"),
     [
-        (("scenario", "list"), "id         created              summary\n{id}  <date>  polkadot > Remark\n"),
+        (
+            ("scenario", "list"),
+            'id         created              what\n{id}  <date>  remark "hello" · Polkadot\n',
+        ),
         (
             ("scenario", "show", "{id}"),
             "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           kind    what\n"
@@ -1050,7 +1092,7 @@ def test_the_examples_in_the_help_run(
         ("create --syntax ", ["toml", "json"]),
         ("call hy", ["hydraDx"]),
         ("batch polkadot --kind f", ["force-batch"]),
-        ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa"]),
+        ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa", "ethereum"]),
         ("tx payload 0x --crypto ", ["sr25519", "ed25519"]),
         ("tx payload 0x --metadata-hash ", ["auto", "off"]),
         ("tx payload 0x --era i", ["immortal"]),

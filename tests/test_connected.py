@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
+from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork, call_tried, table_of
@@ -35,6 +37,11 @@ from tests.test_check import (
     location,
     message_effects,
 )
+
+
+def place(text: str) -> Any:
+    return shape_location(read_location(text), 5)
+
 
 USDT_ON_DEX = {
     "parents": 1,
@@ -394,3 +401,72 @@ def registered(existential_deposit: int) -> dict[str, Any]:
         "xcm_rate_limit": None,
         "is_sufficient": True,
     }
+
+
+class TestConfiguredReserve:
+    """Asset Hub accepts a foreign asset from the reserves in `ForeignAssets.Reserves` alone."""
+
+    ETHER = "2/GlobalConsensus(Ethereum:1)"
+    WAYS = (("assetHub", "hydraDx", ETHER), ("hydraDx", "assetHub", "34"))
+
+    def configure(self, network: FakeNetwork, *entries: tuple[str, bool]) -> None:
+        network.chains["assetHub"].api["XcmPaymentApi_query_acceptable_payment_assets"] = {
+            "Ok": [{"V5": NATIVE_UP}, {"V5": place(self.ETHER)}]
+        }
+        value = [{"reserve": place(where), "teleportable": teleports} for where, teleports in entries]
+        network.chains["assetHub"].store("ForeignAssets", "Reserves", place(self.ETHER), value=value)
+
+    @pytest.mark.parametrize("ends", WAYS)
+    def test_with_the_reserve_of_its_facts_it_is_built(
+        self, network: FakeNetwork, ends: tuple[str, str, str]
+    ) -> None:
+        self.configure(network, (self.ETHER, False))
+
+        transaction = draft(network, *ends, 10**18)
+
+        kind = "LocalReserve" if ends[0] == "assetHub" else "DestinationReserve"
+        arguments = transaction.call.args
+        assert transaction.call.method == "transfer_assets_using_type_and_then"
+        assert arguments["assets_transfer_type"] == arguments["fees_transfer_type"] == kind
+        assert arguments["assets"] == {"V5": [asset(place(self.ETHER), 10**18)]}
+
+    @pytest.mark.parametrize("sender", [None, ALICE_KEY], ids=["unchecked", "checked"])
+    @pytest.mark.parametrize("ends", WAYS, ids=["there", "back"])
+    @pytest.mark.parametrize(
+        ("entries", "told"),
+        [
+            ((), "none"),
+            ((("1/Parachain(2034)", False),), "1/Parachain(2034)"),
+            (((ETHER, True),), f"{ETHER} by teleport"),
+            (((ETHER, False), ("1/Parachain(2034)", True)), "1/Parachain(2034) by teleport"),
+        ],
+    )
+    def test_with_any_other_it_is_refused(
+        self,
+        network: FakeNetwork,
+        entries: tuple[tuple[str, bool], ...],
+        told: str,
+        ends: tuple[str, str, str],
+        sender: bytes | None,
+    ) -> None:
+        self.configure(network, *entries)
+
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, *ends, 10**18, sender)
+
+        assert str(refused.value) == says("ETH", *ends[:2], "should be", self.ETHER, told)
+
+    @pytest.mark.parametrize("ends", WAYS)
+    def test_a_hub_that_does_not_answer_is_not_trusted(
+        self, network: FakeNetwork, ends: tuple[str, str, str]
+    ) -> None:
+        def refuse(*_: Any) -> Any:
+            raise Refusal(-32000, "busy")
+
+        network.chains["assetHub"].node.answers["state_getStorage"] = refuse
+
+        with pytest.raises(ChainUnreachable) as refused:
+            draft(network, *ends, 10**18)
+
+        assert "the reserve of ETH on assetHub could not be asked for" in str(refused.value)
+        assert "busy" in str(refused.value)

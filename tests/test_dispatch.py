@@ -17,7 +17,7 @@ import pytest
 from scenarioctl.actions import running
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.model.jobs import SECOND, Job, JobState
+from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.job_changes import (
     PauseJob,
@@ -459,18 +459,20 @@ def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(pl
         for _ in range(2):
             await stage.work()
         await stage.start("one", every="1s")
-        end = time.monotonic() + 4
-        while time.monotonic() < end:
+        begun = time.monotonic()
+        runs: list[KeptRun] = []
+        # A pause can fall on each due time for a while, the more so on a busy machine.
+        while time.monotonic() < begun + 4 or (not runs and time.monotonic() < begun + 60):
             await pause_job(app, PauseJob(id="one"))
             await asyncio.sleep(random.uniform(0, 0.2))
             await resume_job(app, ResumeJob(id="one"))
             await asyncio.sleep(random.uniform(0, 0.4))
+            runs = await app.store.last_runs("one", limit=100)
         job = await stage.job("one")
 
-        runs = await app.store.last_runs("one", limit=100)
         assert job.state is JobState.RUNNING
         # Times that came while it was paused are left out.
-        assert 1 <= len(runs) <= 6
+        assert 1 <= len(runs) <= time.monotonic() - begun + 2
         assert len({run.planned for run in runs}) == len(runs)
         await until(lambda: ran_more(stage, len(runs)))
 

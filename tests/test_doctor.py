@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scenarioctl import __version__
+from scenarioctl.chains import registry
 from scenarioctl.cli import health_checks
 from scenarioctl.server.access import new_token
 from tests.canned import answers
@@ -20,10 +21,7 @@ from tests.serving import Serving
 
 NOWHERE = "ws://127.0.0.1:1/"
 #: Chains that are built in.
-CHAINS = (
-    *("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"),
-    *("paseo", "assetHub_paseo", "pop", "passetHub"),
-)
+CHAINS = tuple(chain.name for chain in registry.CHAINS)
 NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
 
 

@@ -279,14 +279,14 @@ def test_a_signature_says_who_signed_what_besides_the_call() -> None:
         },
     )
 
-    assert describe_signature(extrinsic, REGISTRY.find("assetHub")) == {
+    assert describe_signature(extrinsic, REGISTRY.find("assetHub"), ASSETS) == {
         "signer": BOB_ADDRESS,
         "kind": "sr25519",
         "signature": "0x" + "01" * 64,
         "era": {"period": 64, "phase": 36},
         "nonce": 5,
         "tip": {"value": "1000", "human": "0.0000001 DOT"},
-        "fee_asset": {"parents": 0, "interior": "Here"},
+        "fee_asset": {"location": "0/Here"},
         "metadata_hash": True,
         "Other": "0x02",
     }
@@ -301,7 +301,7 @@ def test_an_immortal_signature_of_hydration() -> None:
         extensions={"CheckMortality": "Immortal", "CheckNonce": 0, "ChargeTransactionPayment": 0},
     )
 
-    assert describe_signature(extrinsic, REGISTRY.find("hydraDx")) == {
+    assert describe_signature(extrinsic, REGISTRY.find("hydraDx"), ASSETS) == {
         "signer": BOB_ADDRESS,
         "kind": "ecdsa",
         "signature": "0x" + "01" * 65,

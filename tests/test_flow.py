@@ -35,6 +35,7 @@ from scenarioctl.operations.creation import (
 )
 from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, ROOT
+from tests.drawing import make_app
 from tests.messages import Says, says
 from tests.runner import finish
 from tests.test_documents import documents
@@ -83,8 +84,7 @@ body = { amount = 1.50, to = ["a"] }
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    path = tmp_path_factory.mktemp("app")
-    made = Application(Settings(config=path / "c", store=str(path / "s"), cache=path / "r", offline=True))
+    made = make_app(tmp_path_factory.mktemp("app"))
     yield made
     finish(made.close())
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
@@ -42,7 +43,8 @@ BUNDLED = {
     "assetHub": "asset-hub-polkadot-2003001.v16.scale",
     "hydraDx": "hydration-428.v16.scale",
     "kusama": "kusama-1009002.v15.scale",
-    "assetHub_kusama": "asset-hub-kusama-1009003.v15.scale",
+    "assetHub_kusama": "asset-hub-kusama-2002000.v16.scale",
+    "assetHub_paseo": "asset-hub-paseo-2002002.v16.scale",
 }
 
 
@@ -111,19 +113,19 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 136,
+        "transfer": 160,
         "swap": 12,
-        "remark": 21,
-        "call": 333,
+        "remark": 23,
+        "call": 370,
         "chain-tx": 16,
         "nested": 35,
         "line": 15,
         "join": 9,
-        "signing-payload": 67,
-        "signed-extrinsic": 24,
+        "signing-payload": 77,
+        "signed-extrinsic": 30,
         "extrinsic-v5": 4,
-        "wallet": 14,
-        "metadata-digest": 7,
+        "wallet": 18,
+        "metadata-digest": 8,
         "era": 20,
         "codec": 291,
     }
@@ -148,6 +150,8 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         table_of(vector["metadata"]),
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
+        native_fee=int(vector.get("native_fee", 0)),
+        fee_accepted=vector.get("fee_accepted", False),
     )
 
     assert_call(draft, vector)
@@ -242,6 +246,7 @@ def test_a_signing_payload_is_the_one_that_polkadot_js_signs(vector: Vector) -> 
         genesis_hash=from_hex(vector["genesis_hash"]),
         block_hash=from_hex(vector["block_hash"]),
         mode=vector["mode"],
+        asset_id=asset_id_of(vector),
         metadata_hash=from_hex(vector["metadata_hash"]) if vector["metadata_hash"] else None,
     )
 
@@ -283,13 +288,18 @@ def test_an_extrinsic_of_version_5_is_read(vector: Vector) -> None:
     assert extrinsic.extensions == (expected_extensions(vector, table) if vector["form"] == "general" else {})
 
 
+def asset_id_of(vector: Vector) -> Any:
+    """Return the location of the asset that pays the fee; None for the native one."""
+    return read_location(vector["fee_asset"]) if "fee_asset" in vector else None
+
+
 def expected_extensions(vector: Vector, table: RuntimeTable) -> dict[str, Any]:
     era = from_hex(vector["era_hex"])
     known = {
         "CheckMortality": "Immortal" if era == b"\0" else {f"Mortal{era[0]}": era[1]},
         "CheckNonce": vector["nonce"],
         "ChargeTransactionPayment": int(vector["tip"]),
-        "ChargeAssetTxPayment": {"tip": int(vector["tip"]), "asset_id": None},
+        "ChargeAssetTxPayment": {"tip": int(vector["tip"]), "asset_id": asset_id_of(vector)},
         "CheckMetadataHash": {"mode": "Enabled" if vector["mode"] else "Disabled"},
     }
     present = [extension.identifier for extension in table.extensions]

@@ -235,7 +235,8 @@ def test_9_a_chain_is_queried(connected: Any) -> None:
         )
     )
 
-    assert result == {"result": "10000000000"}
+    # `result` is what the interface documents.
+    assert result == {"result": "10000000000", "human": "1 DOT"}
 
 
 @pytest.mark.parametrize("path", ["/api/chain/Broadcast", "/api/chain/broadcast"])

@@ -14,7 +14,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
-from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, FinishedRun, MempoolDraft, Retention
+from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, FinishedRun, MempoolDraft, Retention, StepOutcome
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.jobs import (
     JobLog,
@@ -215,8 +215,9 @@ def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "reason": "",
             "notify": [],
             "last_runs": [],
+            "last_steps": {},
         }
-        assert {name for name, value in never.items() if value not in (None, 0, "", False, [])} == {
+        assert {name for name, value in never.items() if value not in (None, 0, "", False, [], {})} == {
             "id",
             "state",
         }
@@ -236,25 +237,32 @@ def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> 
                 started=NOON + number * 60 * SECOND + 1,
                 finished=NOON + number * 60 * SECOND + 2 * SECOND,
                 failure="the chain is down" if number == 5 else "",
+                steps={"a": StepOutcome.DRAFTED, "b": list(StepOutcome)[number % 4]},
             )
             await app.store.finish_run(finished, retention=Retention())
 
-        runs = (await job_status(app, JobStatus(id=id))).answer["last_runs"]
+        status = (await job_status(app, JobStatus(id=id))).answer
+        runs = status["last_runs"]
+        assert status["last_steps"] == {"a": "drafted", "b": "failed"}
 
         assert [run["planned"][11:16] for run in runs] == ["12:06", "12:05", "12:04", "12:03", "12:02"]
         assert runs[:2] == [
             {
+                "number": 7,
                 "planned": "2026-11-21T12:06:00.000000000Z",
                 "started": "2026-11-21T12:06:00.000000001Z",
                 "finished": "2026-11-21T12:06:02.000000000Z",
+                "seconds": 2.0,
                 "outcome": "executed",
                 "drafts": 0,
                 "failure": "",
             },
             {
+                "number": 6,
                 "planned": "2026-11-21T12:05:00.000000000Z",
                 "started": "2026-11-21T12:05:00.000000001Z",
                 "finished": "2026-11-21T12:05:02.000000000Z",
+                "seconds": 2.0,
                 "outcome": "failed",
                 "drafts": 0,
                 "failure": "the chain is down",

@@ -240,6 +240,8 @@ def stop_in_the_middle(process: "subprocess.Popen[str]", path: Path) -> bool:
     Nor where it is just writing: SQLite has one writer, whom all others have to wait for.
     """
     process.send_signal(signal.SIGSTOP)
+    # On a busy machine it runs on for a moment, and may begin to write.
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     with closing(sqlite3.connect(path, timeout=0.1, isolation_level=None)) as database:
         held = database.execute(
             "SELECT count(*) FROM jobs WHERE owner LIKE ?", (f"%:{process.pid}:%",)

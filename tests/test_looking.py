@@ -98,7 +98,11 @@ def test_an_asset_is_shown_with_the_same_one_elsewhere_and_where_it_goes(scenari
     (shown,) = answer(scenarioctl, "asset", "show", "assetHub", "1984")["assets"]
 
     assert (shown["symbol"], shown["kind"], shown["pays_fees"]) == ("USDt", "assets", True)
-    assert shown["elsewhere"] == [{"chain": "hydraDx", "id": "10", "symbol": "USDT"}]
+    beyond = "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
+    assert shown["elsewhere"] == [
+        {"chain": "hydraDx", "id": "10", "symbol": "USDT"},
+        {"chain": "assetHub_kusama", "id": beyond, "symbol": "USDt"},
+    ]
     assert shown["sends_to"] == ["hydraDx"]
 
 
@@ -178,8 +182,20 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
         if ends.partition(">")[0] != ends.partition(">")[2]
     }
 
+    # Over the bridge, only what goes home is built without asking the other side.
+    for ends, home in (
+        ("assetHub>assetHub_kusama", "2/GlobalConsensus(Kusama)"),
+        ("assetHub_kusama>assetHub", "2/GlobalConsensus(Polkadot)"),
+    ):
+        assert between.pop(ends) == {home}
+        assert len(said.pop(ends)) == 25
     # Its fee is paid with the native asset beside it, which only a connected draft can add.
-    assert said.pop("hydraDx>assetHub") == {*between.pop("hydraDx>assetHub"), "1000085"}
+    going, built_going = said.pop("hydraDx>assetHub"), between.pop("hydraDx>assetHub")
+    exchange, hub = app.registry.find("hydraDx"), app.registry.find("assetHub")
+    arriving = {id: app.assets.counterpart(app.assets.find(exchange, id), hub) for id in going}
+    assert "1000085" in going
+    assert going - built_going == {id for id, each in arriving.items() if each and each.pays_fees is False}
+    assert built_going <= going
     assert said == {ends: ids for ends, ids in between.items() if ids}
 
 
@@ -210,6 +226,7 @@ def test_a_chain_is_shown_whole(scenarioctl: Run) -> None:
         "genesis": "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
         "aliases": [],
         "testnet": False,
+        "doubt": None,
         "spec_version": 2000000,
         "source": "bundled",
         "account_bytes": 32,
@@ -228,10 +245,11 @@ def test_a_chain_is_shown_whole(scenarioctl: Run) -> None:
             "fetched": None,
         },
         "assets": 1,
-        "routes_out": [{"chain": "assetHub", "assets": dot}, {"chain": "hydraDx", "assets": dot}],
+        "routes_out": [{"chain": other, "assets": dot} for other in ("assetHub", "hydraDx", *SYSTEM_CHAINS)],
         "routes_in": [
             {"chain": "assetHub", "assets": [{"id": "DOT", "symbol": "DOT"}]},
             {"chain": "hydraDx", "assets": [{"id": "5", "symbol": "DOT"}]},
+            *({"chain": other, "assets": [{"id": "DOT", "symbol": "DOT"}]} for other in SYSTEM_CHAINS),
         ],
     }
 
@@ -405,17 +423,35 @@ def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
     assert (shown["prefix"], shown["kind"], shown["keyless"], shown["id"]) == (2, "account", False, None)
     assert shown["possible_keys"] == ["sr25519", "ecdsa"]
     assert [(row["prefix"], row["address"], row["chains"]) for row in shown["addresses"]] == [
-        (0, BOB, ["polkadot", "assetHub", "hydraDx"]),
-        (2, "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP", ["kusama", "assetHub_kusama"]),
-        (
-            42,
-            "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty",
-            ["paseo", "assetHub_paseo", "pop", "passetHub"],
-        ),
+        (prefix, format_account(bytes.fromhex(BOB_HEX[2:]), prefix), chains)
+        for prefix, chains in (
+            (
+                0,
+                [
+                    *("polkadot", "assetHub", "hydraDx", "people", "bridgeHub", "coretime", "collectives"),
+                    *("bifrost", "bifrost_kusama", "pendulum"),
+                ],
+            ),
+            (
+                2,
+                [
+                    *("kusama", "assetHub_kusama", "people_kusama", "bridgeHub_kusama", "coretime_kusama"),
+                    "encointer",
+                ],
+            ),
+            (5, ["astar", "shiden"]),
+            (8, ["karura"]),
+            (10, ["acala"]),
+            (42, ["paseo", "assetHub_paseo", "energyWebX"]),
+            (101, ["neuroweb"]),
+            (7391, ["unique"]),
+            (10041, ["basilisk"]),
+        )
     ]
     assert answer(scenarioctl, "address", BOB_HEX) == {**shown, "prefix": None}
 
 
+SYSTEM_CHAINS = ("people", "bridgeHub", "coretime", "collectives")
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 EVM_BYTES = bytes.fromhex(EVM[2:])
 
@@ -455,7 +491,7 @@ def test_an_account_of_20_bytes_has_one_spelling(scenarioctl: Run) -> None:
     shown = answer(scenarioctl, "address", EVM.lower())
 
     assert shown["kind"] == "ethereum"
-    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": []}]
+    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": ["mythos"]}]
 
 
 @pytest.mark.parametrize("text", [BOB[:-1], "0x1234", "nobody", "", EVM.replace("a", "A")])

@@ -37,7 +37,10 @@ def remark(scenarioctl: Run) -> str:
         ("nodes.*.type", "chain\naction\n"),
         ("edges.*.*", "{chain}\n{action}\n"),
         ("problems.*.problem", ""),
-        ("nodes.1", '{{"id": "{action}", "type": "action", "text": "\'hello\' on polkadot"}}\n'),
+        (
+            "nodes.1",
+            '{{"id": "{action}", "type": "action", "step": "Remark", "text": "\'hello\' on polkadot"}}\n',
+        ),
     ],
 )
 def test_a_field_is_a_path(scenarioctl: Run, remark: str, path: str, printed: str) -> None:

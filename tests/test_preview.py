@@ -510,6 +510,16 @@ def test_an_impossible_file_is_refused(
     )
 
 
+def test_a_compact_preview_has_one_card_for_a_transfer(tmp_path: Path, scenarioctl: Run, sample: str) -> None:
+    with Serving(tmp_path) as serving:
+        id = serving.post("/api/template/saveUrl", {"url": TRANSFER.read_text()}).json()["shortUrl"]
+        reply = serving.get(f"/api/info/preview?scenario_id={id}&format=svg&compact=true").json()
+    drawn = scenarioctl("scenario", "preview", sample, "--compact").out
+
+    assert b64decode(reply["img"]).count(b'class="node') == 1
+    assert (drawn.count("┌"), "┌ Transfer" in drawn) == (1, True)
+
+
 def test_a_pipe_gets_text_and_json_the_endpoints_answer(scenarioctl: Run, sample: str) -> None:
     plain = scenarioctl("scenario", "preview", sample)
     as_json = scenarioctl("--json", "scenario", "preview", sample)

@@ -160,7 +160,7 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
 
     opened = {Path(line).name for line in done.stderr.splitlines() if line.endswith(".json")}
     assert done.returncode == 0
-    assert opened <= {"polkadot.json", "assetHub.json", "assets.json", "fees.json"}
+    assert opened <= {"polkadot.json", "assetHub.json", "assets.json", "fees.json", "routes.json"}
     assert "polkadot.json" in opened
     assert list(tmp_path.rglob("*")) == []
 

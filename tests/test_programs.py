@@ -134,12 +134,18 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
 @pytest.mark.parametrize(
     ("origin", "claim"),
     [
-        (location(ALICE_KEY), "The sender can claim it there with PolkadotXcm.claim_assets."),
-        (location(CAROL_KEY), f"{CAROL} can claim it there with PolkadotXcm.claim_assets."),
+        (
+            location(ALICE_KEY),
+            "The sender can claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+        ),
+        (
+            location(CAROL_KEY),
+            f"{CAROL} can claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+        ),
         (NATIVE_UP, "Only the chain polkadot itself can claim it, with a message that contains ClaimAsset."),
         (
             {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}},
-            "The sender can claim it from polkadot, with PolkadotXcm.send and a message that contains ClaimAsset.",
+            "The sender can claim it only from polkadot, with a message that contains ClaimAsset: with XcmPallet.send, if polkadot lets accounts send messages.",
         ),
         (
             {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},

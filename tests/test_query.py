@@ -138,6 +138,27 @@ def test_an_account_is_read_with_every_integer_as_text(ask: Ask) -> None:
     )
 
 
+def asked_as_json(ask: Ask, chain: str, storage: dict[str, str], *words: str) -> Any:
+    with Node(answers(chain, storage)) as node:
+        return json.loads(answer(ask(node, chain, "query", chain, *words, "--json")))
+
+
+def test_amounts_are_told_in_whole_tokens_where_their_asset_is_known(ask: Ask) -> None:
+    account = {prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)}
+    issued = {prefix("Balances", "TotalIssuance"): "0x" + u128(2 * 10**10).hex()}
+    held = {account_key(BOB_KEY): HELD, account_key(BOB_KEY, 4242): HELD}
+
+    assert asked_as_json(ask, "polkadot", account, "system", "account", BOB)["human"] == (
+        "free 1.5 DOT, reserved 0 DOT, frozen 0 DOT"
+    )
+    assert asked_as_json(ask, "polkadot", issued, "Balances", "Total_Issuance")["human"] == "2 DOT"
+    usdt = asked_as_json(ask, "assetHub", held, "Assets", "Account", "1984", BOB)
+    assert usdt == {"result": HELD_TEXT, "human": "balance 0.000007 USDt"}
+    # Nobody knows the decimals of that one, and a list of accounts has no single amount.
+    assert asked_as_json(ask, "assetHub", held, "Assets", "Account", "4242", BOB) == {"result": HELD_TEXT}
+    assert "human" not in asked_as_json(ask, "assetHub", held, "Assets", "Account", "1984")
+
+
 @pytest.mark.parametrize("words", [("system", "number"), ("SYSTEM", "Num-ber"), ("Sys_tem", "NUMBER")])
 def test_names_are_matched_without_case_and_dashes(ask: Ask, words: tuple[str, str]) -> None:
     assert query(ask, "polkadot", {prefix("System", "Number"): "0x14000000"}, *words) == "20"
@@ -583,7 +604,7 @@ def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> 
 
 
 def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(scenarioctl: Run) -> None:
-    ended = scenarioctl("create", "query", "--chain", "pop", "Whatever", "it_is", "x")
+    ended = scenarioctl("create", "query", "--chain", "paseo", "Whatever", "it_is", "x")
 
     assert (ended.said, ended.code) == ("", 0)
 

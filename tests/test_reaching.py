@@ -108,14 +108,14 @@ def test_without_a_terminal_an_endpoint_is_a_line_of_tabs(scenarioctl: Run, tmp_
 
 def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(scenarioctl: Run, tmp_path: Path) -> None:
     with Node(answers("polkadot")) as node:
-        config = configure(tmp_path, polkadot=[node.url], assetHub=[NOWHERE], pop=[])
+        config = configure(tmp_path, polkadot=[node.url], assetHub=[NOWHERE], paseo=[])
         good = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-        bad = scenarioctl("--config", config, "--json", "chain", "check", "polkadot", "assetHub", "pop")
+        bad = scenarioctl("--config", config, "--json", "chain", "check", "polkadot", "assetHub", "paseo")
 
     assert good.code == 0
     assert (bad.err, bad.code) == (says("endpoint", "assetHub"), 5)
     states = {row["name"]: row["table"]["state"] for row in json.loads(bad.out)["chains"]}
-    assert states == {"polkadot": "current", "assetHub": "unknown", "pop": "none"}
+    assert states == {"polkadot": "current", "assetHub": "unknown", "paseo": "none"}
 
 
 def test_a_table_of_another_version_is_stale(scenarioctl: Run, tmp_path: Path) -> None:
@@ -252,7 +252,8 @@ def test_a_chain_that_is_not_reached_is_not_refreshed(scenarioctl: Run, tmp_path
 
 
 def pool_of(node: Node, table: RuntimeTable, tmp_path: Path) -> Pool:
-    chain = Registry({"pop": {"endpoints": [node.url]}}).find("pop")
+    own = {"role": "contracts", "symbol": "UNIT", "decimals": 12, "endpoints": [node.url]}
+    chain = Registry({"contracts": own}).find("contracts")
     return Pool(chain, known=table, cache=tmp_path)
 
 
@@ -354,13 +355,22 @@ def test_contract_info_tells_whether_a_contract_lives_there(scenarioctl: Run, tm
     assert json.loads(ended.out)["onchain"] is False
 
 
+def test_contract_info_names_the_chain_that_it_chose(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("assetHub")) as node:
+        config = configure(tmp_path, assetHub=[node.url])
+        ended = scenarioctl("--config", config, "contract", "info", "--abi", str(VAULT), CONTRACT)
+
+    assert (ended.err, ended.code) == (says("assetHub").within("Warning: {}\n"), 0)
+    assert json.loads(ended.out)["onchain"] is False
+
+
 @pytest.mark.parametrize(
-    ("abi", "address", "chain"), [(TOKEN, BOB, "pop"), (VAULT, CONTRACT, "passetHub")], ids=["ink4", "ink6"]
+    ("abi", "address", "chain"), [(TOKEN, BOB, ""), (VAULT, CONTRACT, "assetHub")], ids=["ink4", "ink6"]
 )
 def test_a_contract_is_described_where_its_chain_is_not_reached(
     scenarioctl: Run, tmp_path: Path, abi: Path, address: str, chain: str
 ) -> None:
-    config = configure(tmp_path, pop=[NOWHERE], passetHub=[NOWHERE])
+    config = configure(tmp_path, assetHub=[NOWHERE])
 
     ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(abi), address)
     offline = scenarioctl(
@@ -370,7 +380,7 @@ def test_a_contract_is_described_where_its_chain_is_not_reached(
     answer = json.loads(ended.out)
     assert answer["onchain"] is None
     assert answer["description"]
-    assert (answer.pop("warnings"), ended.code) == ([says(chain)], 0)
+    assert (answer.pop("warnings", []), ended.code) == ([says(chain)] if chain else [], 0)
     assert (json.loads(offline.out), offline.err, offline.code) == (answer, "", 0)
 
 
@@ -396,12 +406,12 @@ def test_a_command_is_held_up_for_less_than_a_second_by_an_endpoint_that_stalls(
 def test_a_contracts_chain_that_stalls_is_not_waited_for_long(
     scenarioctl: Run, tmp_path: Path, stalling: str
 ) -> None:
-    config = configure(tmp_path, pop=[stalling])
+    config = configure(tmp_path, assetHub=[stalling])
 
     started = time.monotonic()
-    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(TOKEN), BOB)
+    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(VAULT), CONTRACT)
     passed = time.monotonic() - started
 
     assert json.loads(ended.out)["onchain"] is None
-    assert "pop cannot be reached" in ended.err
+    assert "assetHub cannot be reached" in ended.err
     assert passed < 5

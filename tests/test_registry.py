@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.closed import CLOSED, find_closed
 from scenarioctl.chains.registry import CHAINS, ROLES, Chain, Registry
 from scenarioctl.errors import InvalidRequest, NotFound
 from tests.messages import Says, says
 
-NAMES = "polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub"
 NEW: dict[str, Any] = {"role": "parachain", "symbol": "ABC", "decimals": 12}
 
 
@@ -28,8 +28,6 @@ NEW: dict[str, Any] = {"role": "parachain", "symbol": "ABC", "decimals": 12}
         ("assethub_KUSAMA", "assetHub_kusama"),
         ("paseo", "paseo"),
         ("assethub_paseo", "assetHub_paseo"),
-        ("pop", "pop"),
-        ("passethub", "passetHub"),
         ("Asset Hub", "assetHub"),
         (" asset hub polkadot", "assetHub"),
         ("Polkadot Asset Hub", "assetHub"),
@@ -43,8 +41,8 @@ def test_a_chain_is_found_as_people_type_it(typed: str, literal: str) -> None:
     assert Registry().find(typed).name == literal
 
 
-@pytest.mark.parametrize("typed", ["polkadoot", "", "moonbeam", None, 5, True, ["polkadot"], "\u212ausama"])
-def test_an_unknown_chain_is_named_beside_the_known_ones(typed: object) -> None:
+@pytest.mark.parametrize("typed", ["polkadoot", "", "mars", None, 5, True, ["polkadot"], "\u212ausama"])
+def test_an_unknown_chain_is_named_beside_known_ones(typed: object) -> None:
     with pytest.raises(InvalidRequest) as body:
         Registry().find(typed, field="source_chain")
     with pytest.raises(NotFound) as path:
@@ -52,6 +50,54 @@ def test_an_unknown_chain_is_named_beside_the_known_ones(typed: object) -> None:
 
     assert str(body.value) == says("source_chain", typed)
     assert str(path.value) == says("chain", typed)
+
+
+@pytest.mark.parametrize(
+    "typed", ["moonbeam", "Moonriver", "interlay", "passet-hub", "POP", "KILT Spiritnet"]
+)
+def test_a_chain_that_has_closed_says_so(typed: str) -> None:
+    with pytest.raises(InvalidRequest) as body:
+        Registry().find(typed, field="dest_chain")
+    with pytest.raises(NotFound) as path:
+        Registry().find_in_path(typed)
+
+    assert str(body.value) == says("dest_chain", typed)
+    assert str(path.value) == says("chain", typed)
+
+
+def test_a_table_that_agrees_with_a_built_in_chain_may_stay() -> None:
+    same = {"role": "parachain", "relay": "polkadot", "para_id": 2006, "symbol": "ASTR", "decimals": 18}
+
+    assert Registry({"astar": {**same, "endpoints": []}}).find("astar").endpoints == ()
+    with pytest.raises(InvalidRequest) as refused:
+        Registry({"astar": {**same, "decimals": 12}})
+    assert str(refused.value) == says("chains.astar.decimals")
+
+
+def test_no_built_in_chain_has_closed() -> None:
+    for chain in CHAINS:
+        assert not any(find_closed(name) for name in (chain.name, chain.title, *chain.aliases))
+    assert all(chain.source and chain.read for chain in CLOSED.values())
+
+
+@pytest.mark.parametrize("typed", ["ethereum", "Ethereum"])
+def test_a_place_that_no_transfer_reaches_is_named_with_the_reason(typed: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        Registry().find(typed, field="dest_chain")
+
+    assert str(refused.value) == says("dest_chain", typed, "Ether")
+
+
+def test_a_closed_chain_may_be_declared_as_ones_own() -> None:
+    assert Registry({"pop": NEW}).find("pop").symbol == "ABC"
+
+
+def test_the_endpoints_of_a_chain_that_was_built_in_until_it_closed_are_passed_over() -> None:
+    registry = Registry({"pop": {"endpoints": ["ws://127.0.0.1:1/"]}, "passetHub": {"endpoints": []}})
+
+    assert [chain.name for chain in registry.all()] == [chain.name for chain in CHAINS]
+    with pytest.raises(InvalidRequest, match="closed in July 2026"):
+        registry.find("pop")
 
 
 def test_a_spelling_that_fits_two_chains_finds_neither() -> None:
@@ -102,8 +148,26 @@ IDENTITIES = (
     ("assetHub_kusama", "asset_hub", "kusama", 1000, "0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a", 2, "KSM", 12),
     ("paseo", "relay", "paseo", None, "0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd", 42, "PAS", 10),
     ("assetHub_paseo", "asset_hub", "paseo", 1000, "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 42, "PAS", 10),
-    ("pop", "contracts", "paseo", 4001, "", 42, "PAS", 10),
-    ("passetHub", "contracts", "paseo", 1111, "0xfd974cf9eaf028f5e44b9fdd1949ab039c6cf9cc54449b0b60d71b042e79aeb6", 42, "PAS", 10),
+    ("people", "system", "polkadot", 1004, "0x67fa177a097bfa18f77ea95ab56e9bcdfeb0e5b8a40e46298bb93e16b6fc5008", 0, "DOT", 10),
+    ("bridgeHub", "system", "polkadot", 1002, "0xdcf691b5a3fbe24adc99ddc959c0561b973e329b1aef4c4b22e7bb2ddecb4464", 0, "DOT", 10),
+    ("coretime", "system", "polkadot", 1005, "0xefb56e30d9b4a24099f88820987d0f45fb645992416535d87650d98e00f46fc4", 0, "DOT", 10),
+    ("collectives", "system", "polkadot", 1001, "0x46ee89aa2eedd13e988962630ec9fb7565964cf5023bb351f2b6b25c1b68b0b2", 0, "DOT", 10),
+    ("people_kusama", "system", "kusama", 1004, "0xc1af4cb4eb3918e5db15086c0cc5ec17fb334f728b7c65dd44bfe1e174ff8b3f", 2, "KSM", 12),
+    ("bridgeHub_kusama", "system", "kusama", 1002, "0x00dcb981df86429de8bbacf9803401f09485366c44efbf53af9ecfab03adc7e5", 2, "KSM", 12),
+    ("coretime_kusama", "system", "kusama", 1005, "0x638cd2b9af4b3bb54b8c1f0d22711fc89924ca93300f0caf25a580432b29d050", 2, "KSM", 12),
+    ("encointer", "system", "kusama", 1001, "0x7dd99936c1e9e6d1ce7d90eb6f33bea8393b4bf87677d675aa63c9cb3e8c5b5b", 2, "KSM", 12),
+    ("bifrost", "parachain", "polkadot", 2030, "0x262e1b2ad728475fd6fe88e62d34c200abe6fd693931ddad144059b1eb884e5b", 0, "BNC", 12),
+    ("bifrost_kusama", "parachain", "kusama", 2001, "0x9f28c6a68e0fc9646eff64935684f6eeeece527e37bbe1f213d22caa1d9d6bed", 0, "BNC", 12),
+    ("astar", "parachain", "polkadot", 2006, "0x9eb76c5184c4ab8679d2d5d819fdf90b9c001403e9e17da2e14b6d8aec4029c6", 5, "ASTR", 18),
+    ("shiden", "parachain", "kusama", 2007, "0xf1cf9022c7ebb34b162d5b5e34e705a5a740b2d0ecc1009fb89023e62a488108", 5, "SDN", 18),
+    ("mythos", "parachain", "polkadot", 3369, "0xf6ee56e9c5277df5b4ce6ae9983ee88f3cbed27d31beeb98f9f84f997a1ab0b9", 29972, "MYTH", 18),
+    ("unique", "parachain", "polkadot", 2037, "0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31", 7391, "UNQ", 18),
+    ("neuroweb", "parachain", "polkadot", 2043, "0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174", 101, "NEURO", 12),
+    ("energyWebX", "parachain", "polkadot", 3345, "0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5", 42, "EWT", 18),
+    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 0, "PEN", 12),
+    ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
+    ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
+    ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),
 )  # fmt: skip
 
 
@@ -123,6 +187,12 @@ def test_the_built_in_chains_are_these() -> None:
     )
 
     assert found == IDENTITIES
+
+
+def test_a_chain_with_accounts_of_20_bytes_may_have_any_prefix() -> None:
+    assert (
+        Registry({"abc": NEW | {"ss58_prefix": 29972, "account_bytes": 20}}).find("abc").ss58_prefix == 29972
+    )
 
 
 def test_a_chain_of_ones_own_has_the_generic_prefix_unless_it_names_one() -> None:
@@ -160,13 +230,13 @@ def test_a_chain_of_config_toml_is_like_a_built_in_one() -> None:
                 "symbol": "BSX",
                 "decimals": 12,
                 "endpoints": ["ws://127.0.0.1:9946"],
-                "aliases": ["Basilisk"],
+                "aliases": ["Bsx"],
                 "testnet": False,
             }
         }
     )
 
-    assert registry.find("basilisk") == Chain(
+    assert registry.find("bsx") == Chain(
         name="rig",
         title="My rig",
         role="dex",
@@ -177,8 +247,9 @@ def test_a_chain_of_config_toml_is_like_a_built_in_one() -> None:
         symbol="BSX",
         decimals=12,
         endpoints=("ws://127.0.0.1:9946",),
-        aliases=("Basilisk",),
+        aliases=("Bsx",),
         testnet=False,
+        consensus="Kusama",
     )
     assert len(registry.all()) == len(CHAINS) + 1
 
@@ -236,6 +307,16 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             NEW | {"para_id": 2**32},
             says("chains.x.para_id", "4294967296"),
         ),
+        (
+            "x",
+            NEW | {"role": "relay", "consensus": "Paseo"},
+            says("chains.x.consensus", "Paseo", "Kusama"),
+        ),
+        (
+            "x",
+            NEW | {"relay": "kusama", "consensus": "Kusama"},
+            says("chains.x.consensus", "relay chain"),
+        ),
         ("x", NEW | {"testnet": "no"}, says("chains.x.testnet", "no")),
         ("x", NEW | {"endpoints": "wss://a"}, says("chains.x.endpoints", "wss://a")),
         (
@@ -273,6 +354,11 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             "x",
             NEW | {"role": "asset_hub", "para_id": 1000},
             says("chains.x.relay", "asset_hub"),
+        ),
+        (
+            "x",
+            NEW | {"role": "system", "relay": "polkadot", "para_id": 2000},
+            says("chains.x.para_id", "2000", "system"),
         ),
         (
             "x",

@@ -160,6 +160,7 @@ class TestDrafts:
                 spec_version=2000000,
                 expires=NOW + 24 * 3600 * SECOND,
                 node="a",
+                human="1.5 DOT",
             )
         ]
         assert running.lines == [says("xTransfer", "assetHub", "2000000")]
@@ -285,6 +286,28 @@ class TestDrafts:
         ]
         assert running.failure == ""
 
+    def test_the_outcome_of_each_step_is_told(self, stage: Stage) -> None:
+        running = stage.run(
+            diagram(
+                *(
+                    remark("x"),
+                    ("delay", {"seconds": "0.01"}),
+                    ("telegram", {}),
+                    ("http", {"url": "nowhere"}),
+                ),
+                *(remark("after"), ("chain", {"chain": "polkadot"})),
+                edges="ab bc cd de",
+            )
+        )
+
+        assert running.outcomes == {
+            "a": "drafted",
+            "b": "done",
+            "c": "skipped",
+            "d": "failed",
+            "e": "skipped",
+        }
+
     def test_a_bug_ends_the_run_and_what_came_before_it_can_be_read(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -350,7 +373,13 @@ class TestQuery:
             '"data":{"free":"1000000000000000","reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
         )
         assert running.drafts[0] == MempoolDraft(
-            chain="polkadot", amount="0", tx_type="ChainQuery", date=NOW, tx=answer, node="a"
+            chain="polkadot",
+            amount="0",
+            tx_type="ChainQuery",
+            date=NOW,
+            tx=answer,
+            node="a",
+            human="free 100000 DOT, reserved 0 DOT, frozen 0 DOT",
         )
         assert text_of(running.drafts[1]) == "1000000000000000 5"
         assert running.lines[:2] == [

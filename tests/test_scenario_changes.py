@@ -587,6 +587,18 @@ class TestReplacing:
         assert ok(scenarioctl("job", "logs", rent)) == "Scenario changed: the next run uses the new version\n"
 
 
+def test_a_preview_says_all_problems_of_a_flow_in_full(scenarioctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}").replace('"1.5"', '"1,500"'))
+    line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
+
+    drawn, strict, data = scenarioctl(*line), scenarioctl(*line, "--strict"), scenarioctl(*line, "--json")
+
+    amount, text = drawn.err.splitlines()
+    assert amount == says("steps[0].amount", "1,500", "1500", "1.5")
+    assert text == says("steps[1].text", "a")
+    assert (drawn.code, strict.code, data.code, data.err) == (0, 7, 0, "")
+
+
 def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
     line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
@@ -594,7 +606,7 @@ def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) 
 
     assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"
     assert "1.5 DOT" in b64decode(answer["img"]).decode()
-    assert answer["problems"] == [{"step": "steps[1]", "problem": says("text", "a")}]
+    assert answer["problems"] == [{"step": "steps[1]", "field": "text", "problem": says("text", "a")}]
     assert [node["type"] for node in answer["diagram"]["nodes"]] == ["chain", "action", "chain", "action"]
     ok(scenarioctl(*line, "-o", str(tmp_path / "f.svg")))
     assert (tmp_path / "f.svg").read_text().startswith("<svg")

@@ -388,11 +388,11 @@ class TestNames:
     ) -> None:
         words = ("--store", str(tmp_path / "s"), "scenario", "list")
         id = self.create(app, "")
-        assert scenarioctl(*words).out.split("\t")[::2] == [id, "delay\n"]
+        assert scenarioctl(*words).out.split("\t")[::2] == [id, "delay 1 s\n"]
 
         self.create(app, "Pay rent")
 
         assert [line.split("\t")[2:] for line in scenarioctl(*words).out.splitlines()] == [
-            ["Pay rent", "delay"],
-            ["", "delay"],
+            ["Pay rent", "delay 1 s"],
+            ["", "delay 1 s"],
         ]

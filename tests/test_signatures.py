@@ -19,7 +19,7 @@ from scenarioctl.transactions.signing.signatures import (
 )
 from tests.runtimes import bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
-from tests.test_golden import VECTORS, Vector, of_kind, table_of
+from tests.test_golden import VECTORS, Vector, asset_id_of, of_kind, table_of
 
 GENESIS = unhex("0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3")
 REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
@@ -44,6 +44,7 @@ def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
             block_hash=GENESIS if era == b"\0" else bytes(32),
             mode=vector["mode"],
             metadata_hash=bytes(32) if vector["mode"] else None,
+            asset_id=asset_id_of(vector),
         ),
     )
 
@@ -65,7 +66,7 @@ def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
 
 
 def test_the_vectors_were_tried() -> None:
-    assert sum(vector["kind"] == "signed-extrinsic" for vector in VECTORS) == 24
+    assert sum(vector["kind"] == "signed-extrinsic" for vector in VECTORS) == 30
 
 
 @pytest.mark.parametrize("chain", ["polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"])
@@ -134,6 +135,7 @@ def test_a_signature_is_taken_with_and_without_the_byte_of_its_scheme() -> None:
     assert list(possible_signatures(b"\x01" + b"a" * 64)) == [
         ("sr25519", b"a" * 64),
         ("ecdsa", b"\x01" + b"a" * 64),
+        ("ethereum", b"\x01" + b"a" * 64),
     ]
     assert list(possible_signatures(b"\x00" + b"a" * 64, "ed25519")) == [("ed25519", b"a" * 64)]
     assert list(possible_signatures(b"\x02" + b"a" * 65)) == [("ecdsa", b"a" * 65)]

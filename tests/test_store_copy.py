@@ -19,13 +19,14 @@ import pytest
 
 from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
-from scenarioctl.model.jobs import FinishedRun, JobState
+from scenarioctl.model.jobs import FinishedRun, JobState, StepOutcome
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
     NotificationFormat,
     NotificationTarget,
 )
+from scenarioctl.model.sent import SentState
 from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
@@ -38,6 +39,7 @@ from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
+from tests.test_sent import SENT
 from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, WEBHOOK, claim, ended, give_back
 from tests.test_stores import FIRST, SECOND, fill, message
 
@@ -121,6 +123,9 @@ def occupy(location: str) -> None:
         run(store.flag_drafts({1: "outdated"}, now=NOW, lines={THIRD.id: ["a draft is outdated"]}))
         run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
         run(store.delete_scenario("gone"))
+        run(store.sent().add(SENT))
+        run(store.sent().add(replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)))
+        run(store.sent().change(replace(SENT, state=SentState.IN_BLOCK, block="0x01", block_number=7)))
 
     with_store(location, put)
 
@@ -134,6 +139,7 @@ def failed() -> FinishedRun:
         finished=NOW + 1,
         lines=("run failed",),
         failure="no",
+        steps={"a": StepOutcome.DONE, "b": StepOutcome.FAILED},
     )
 
 
@@ -156,6 +162,7 @@ def content(location: str) -> dict[str, Any]:
             "runs": [run(store.last_runs(id, limit=9)) for id in ids],
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
+            "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
             "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
 
@@ -199,8 +206,9 @@ class TestCopies:
             "webhook_events": 2,
             "webhook_marks": 1,
             "notifications": 1,
+            "sent_transactions": 2,
         }
-        assert (told[0], told[-1]) == ((0, 34), (34, 34))
+        assert (told[0], told[-1]) == ((0, 38), (38, 38))
 
     def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
         perform(*both)
@@ -242,8 +250,8 @@ class TestCopies:
         _, again = perform(*both)
 
         # It begins with what is there already.
-        assert (told[0], told[-1]) == (0, 34)
-        assert sum(each.copied for each in tables) == 9
+        assert (told[0], told[-1]) == (0, 38)
+        assert sum(each.copied for each in tables) == 11
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
 
@@ -507,7 +515,7 @@ class TestCommand:
 
         assert refused.code == 4
         assert done.code == 0
-        assert done.err == says("18 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert done.err == says("20 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
         assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
             ["scenarios", "3", "3"],
             ["jobs", "2", "2"],
@@ -521,7 +529,7 @@ class TestCommand:
     ) -> None:
         shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
 
-        assert "36/36" in shown
+        assert "40/40" in shown
         assert "Verified" in shown
 
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -543,7 +551,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "2", "2", "1", "1"]
+        assert copied == ["0", "0", "0", "0", "2", "2", "2", "1", "1", "2"]
 
     def test_a_target_without_room(
         self,

@@ -24,14 +24,17 @@ from scenarioctl.model.jobs import (
     Overlap,
     Retention,
     Schedule,
+    StepOutcome,
     WebhookEvent,
 )
+from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.stores import ClaimingStore, DispatchingStore, JobPage, Store
 from scenarioctl.stores.postgres.deferrals import moment
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 from tests.messages import says
 from tests.runner import finish as run
 from tests.test_stores import FIRST, STORES, Clock, connections_of, message, opened, traced
@@ -54,6 +57,7 @@ DRAFT = MempoolDraft(
     spec_version=2_000_000,
     expires=NOW + 24 * HOUR,
     node="1",
+    human="1 DOT",
 )
 
 
@@ -636,6 +640,108 @@ class TestEveryStore:
         kept = [each.started - NOW for each in run(store.last_runs(FIRST.id, limit=100))]
         assert least <= len(kept) <= most
         assert kept == list(range(20))[::-1][: len(kept)]
+
+    def test_runs_are_read_page_by_page_and_for_many_jobs(self, store: Store) -> None:
+        for number in range(5):
+            id = (FIRST, OTHER)[number % 2].id
+            by_hand = FinishedRun(
+                job=id, epoch=None, planned=NOW, started=NOW + number, finished=NOW, failure="x" * number
+            )
+            finish(store, by_hand)
+
+        newest = run(store.last_runs(FIRST.id, limit=2))
+        older = run(store.last_runs(FIRST.id, limit=2, before=newest[-1].number))
+        assert [(each.started - NOW, each.failure) for each in (*newest, *older)] == [
+            (4, "xxxx"),
+            (2, "xx"),
+            (0, ""),
+        ]
+        numbers = [each.number for each in (*newest, *older)]
+        assert numbers == sorted(numbers, reverse=True)
+        assert run(store.runs_of_each([FIRST.id, OTHER.id, "nobody"], limit=1)) == {
+            FIRST.id: newest[:1],
+            OTHER.id: run(store.last_runs(OTHER.id, limit=1)),
+        }
+
+    @pytest.mark.parametrize(("count", "stored"), [(0, True), (300, True), (1000, False)])
+    def test_what_became_of_the_steps_is_kept_unless_they_are_too_many(
+        self, store: Store, count: int, stored: bool
+    ) -> None:
+        outcomes = list(StepOutcome)
+        steps = {f'action_"ä"{number}': outcomes[number % 4] for number in range(count)}
+        finish(
+            store, FinishedRun(job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps)
+        )
+
+        (kept,) = run(store.last_runs(FIRST.id, limit=1))
+        assert kept.steps == (steps if stored else {})
+
+    def test_the_newest_draft_of_each_job_waits(self, store: Store) -> None:
+        def leave(id: str, *expiries: int | None) -> None:
+            drafts = tuple(replace(DRAFT, expires=each) for each in expiries)
+            finish(
+                store, FinishedRun(job=id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=drafts)
+            )
+
+        assert run(store.waiting_drafts(now=NOW, soon=NOW, limit=9)) == WaitingDrafts()
+        leave(FIRST.id, NOW + 30, NOW + 40, NOW)
+        leave(OTHER.id, NOW + 20, NOW + 20, None)
+        leave(OTHER.id, NOW + 10)
+
+        assert run(store.waiting_drafts(now=NOW, soon=NOW + 20, limit=9)) == WaitingDrafts(
+            items=(
+                WaitingDraft(job=OTHER.id, seq=5, expires=NOW + 20, count=3),
+                WaitingDraft(job=FIRST.id, seq=2, expires=NOW + 40, count=2),
+            ),
+            total=2,
+            expiring=1,
+        )
+        run(store.flag_drafts({5: "outdated", 2: "outdated"}, now=NOW, lines={}))
+        found = run(store.waiting_drafts(now=NOW + 15, soon=NOW + 15, limit=1))
+        assert ([each.seq for each in found.items], found.total, found.expiring) == ([4], 2, 0)
+        assert run(store.waiting_drafts(now=NOW + 40, soon=NOW + 99, limit=9)) == WaitingDrafts()
+
+    def test_a_draft_that_was_sent_waits_no_more_and_neither_do_older_ones_of_its_step(
+        self, store: Store
+    ) -> None:
+        drafts = [replace(DRAFT, node=node) for node in ("1", "2", "1", "2", "1")]
+        for draft in drafts:
+            finish(
+                store,
+                FinishedRun(
+                    job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=(draft,)
+                ),
+            )
+        sent = SentTransaction(
+            chain="polkadot", hash="0x01", sent=NOW, at_block=1, searched=1, job=FIRST.id, draft=3
+        )
+        # Of another job's draft, in a store that was restored to an earlier time.
+        for each in (sent, replace(sent, hash="0x02", job=OTHER.id, draft=5)):
+            assert run(store.sent().add(each)) is None
+
+        def waiting() -> list[tuple[int, int]]:
+            found = run(store.waiting_drafts(now=NOW, soon=NOW, limit=9))
+            return [(each.seq, each.count) for each in found.items]
+
+        assert waiting() == [(5, 3)]
+        run(store.sent().add(replace(sent, hash="0x03", draft=5)))
+        assert waiting() == [(4, 2)]
+        run(store.sent().add(replace(sent, hash="0x04", draft=4)))
+        assert waiting() == []
+        (newest,) = run(store.sent().of_drafts([4])).values()
+        run(store.sent().change(replace(newest, state=SentState.EXPIRED)))
+        assert waiting() == [(4, 2)]
+
+    def test_failing_jobs_are_found(self, store: Store) -> None:
+        for id in (FIRST.id, OTHER.id):
+            run(store.start_job(replace(JOB, id=id)))
+        for claimed in claim(store):
+            finish(store, ended(claimed, failure="down" if claimed.job.id == FIRST.id else ""))
+
+        page = run(store.list_jobs(failing=True))
+        assert ([job.id for job in page.items], page.total) == ([FIRST.id], 1)
+        run(store.stop_job(FIRST.id, now=NOW))
+        assert run(store.list_jobs(failing=True)) == JobPage(items=(), total=0)
 
     def test_a_seq_is_never_used_again(self, store: Store) -> None:
         run(store.start_job(JOB))

@@ -408,12 +408,13 @@ class TestFiles:
     def test_a_file_is_migrated(self, scenarioctl: Run, tmp_path: Path) -> None:
         path = tmp_path / "scenarios.db"
         run(open_store(path).close())
-        # Versions 5 to 8 add only these columns, tables and indexes.
+        # Versions 5 to 11 add only these columns, tables and indexes.
         with closing(sqlite3.connect(path)) as database:
             database.executescript(
                 "DROP TRIGGER scenario_tags_removed; DROP TABLE scenario_tags;"
-                "DROP INDEX jobs_by_changed; DROP INDEX mempool_signable;"
-                "ALTER TABLE jobs DROP COLUMN notify; DROP TABLE notifications;"
+                "DROP INDEX jobs_by_changed; DROP INDEX mempool_signable; DROP INDEX jobs_failing;"
+                "ALTER TABLE mempool DROP COLUMN human; ALTER TABLE runs DROP COLUMN steps;"
+                "ALTER TABLE jobs DROP COLUMN notify; DROP TABLE notifications; DROP TABLE sent_transactions;"
                 "ALTER TABLE leases DROP COLUMN granted;"
                 "CREATE TABLE scenarios_unindexed (id TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;"
                 "PRAGMA user_version = 4;"

@@ -135,7 +135,7 @@ class TestRefusals:
 
         assert refusal(StoreFailed, url) == says("bare", "scenarioctl store init")
 
-    @pytest.mark.parametrize(("version", "compatible"), [(9, 9), (0, 0)])
+    @pytest.mark.parametrize(("version", "compatible"), [(77, 77), (0, 0)])
     def test_tables_of_another_version(self, server: Server, version: int, compatible: int) -> None:
         url = server.create_database(f"version{version}")
         run(create_store(url))
@@ -149,7 +149,7 @@ class TestRefusals:
     def test_newer_tables_that_this_version_can_use_are_used(self, server: Server) -> None:
         url = server.create_database("expanded")
         run(create_store(url))
-        server.execute("UPDATE scenarioctl.meta SET version = 9", database="expanded")
+        server.execute("UPDATE scenarioctl.meta SET version = 77", database="expanded")
 
         with opened(url) as store:
             assert run(store.count_scenarios()) == 0
@@ -263,7 +263,7 @@ class TestRoles:
             "DROP TABLE scenarioctl.runs",
             "ALTER TABLE scenarioctl.jobs ADD COLUMN more integer",
             "TRUNCATE scenarioctl.log_lines",
-            "UPDATE scenarioctl.meta SET version = 9",
+            "UPDATE scenarioctl.meta SET version = 77",
         ):
 
             async def do(connection: Connection, statement: str = statement) -> None:

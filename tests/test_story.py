@@ -304,9 +304,10 @@ def level(value: Any, ids: dict[str, str]) -> Any:
     """Return *value* without what may differ: ids, dates, revisions, and sizes, since ids compress as they like."""
     if isinstance(value, dict):
         return {
-            name: level(read_share(each) if name == "longUrl" else each, ids)
+            # Steps of a run are named by their nodes.
+            level(name, ids): level(read_share(each) if name == "longUrl" else each, ids)
             for name, each in value.items()
-            if name not in ("size", "revision")
+            if name not in ("size", "revision", "seconds")
         }
     if isinstance(value, list):
         return [level(each, ids) for each in value]
@@ -315,6 +316,7 @@ def level(value: Any, ids: dict[str, str]) -> Any:
     for name, id in ids.items():
         value = value.replace(id, f"<{name}>")
     value = re.sub(r'"revision": "[0-9a-f]{16}"', '"revision": "<revision>"', value)
+    value = re.sub(r'"seconds": [0-9.]+', '"seconds": "<seconds>"', value)
     value = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", value)
     return re.sub(r"\b([a-zA-Z]+)_[0-9a-f]{6}\b", r"\1_<node>", value)
 

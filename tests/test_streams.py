@@ -105,6 +105,7 @@ def test_what_was_there_comes_first_and_then_what_happens(served: Serving, store
     assert drafted[2].pop("Date") < drafted[2].pop("expires")
     assert drafted[2] == {
         "id": stored,
+        "seq": 1,
         "chain": "polkadot",
         "amount": "0",
         "txType": "Remark",

@@ -17,12 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scenarioctl.actions.cards import group_digits
 from scenarioctl.application import Application
-from scenarioctl.render.picture import MOST_CARDS
+from scenarioctl.model.diagram import read_diagram
+from scenarioctl.render.identicon import identicon_colors
+from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
 from scenarioctl.render.svg import escape, write_svg
 from scenarioctl.render.svg_theme import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES
 from scenarioctl.render.text_metrics import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
-from tests.conftest import DATA, SHARED
+from tests.canned import ALICE_HEX
+from tests.conftest import BOB_HEX, DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
 
 PICTURES = DATA / "pictures"
@@ -82,10 +86,10 @@ def test_a_transfer_says_what_goes_where(app: Application) -> None:
     svg = write_svg(picture_of(app, read_document(DATA / "diagrams" / "transfer.json")))
 
     assert texts_of(svg) == [
-        *("P", "Polkadot", "1.5 DOT", "Account", "15oF4u…Hr6Sp5"),
+        *("Polkadot", "1.5 DOT", "Account", "15oF4u…Hr6Sp5"),
         *("Transfer", "xTransfer", "1.5 DOT", "From", "Polkadot", "To", "Polkadot Asset Hub"),
         *("For", "14E5nq…NcKVf3"),
-        *("AH", "Polkadot Asset Hub", "assetHub", "DOT", "Account", "14E5nq…NcKVf3"),
+        *("Polkadot Asset Hub", "assetHub", "DOT", "Account", "14E5nq…NcKVf3"),
         *("DOT", "1.5 DOT"),
     ]
 
@@ -93,7 +97,7 @@ def test_a_transfer_says_what_goes_where(app: Application) -> None:
 def test_a_swap_shows_its_minimum_in_whole_tokens(app: Application) -> None:
     svg = write_svg(picture_of(app, read_document(DATA / "diagrams" / "swap_with_minimum.json")))
 
-    assert texts_of(svg)[6:11] == ["Swap", "2 DOT → HDX", "On", "Hydration", "At least"]
+    assert texts_of(svg)[5:10] == ["Swap", "2 DOT → HDX", "On", "Hydration", "At least"]
     assert "900 HDX" in texts_of(svg)
 
 
@@ -136,7 +140,108 @@ def test_cards_are_as_wide_as_their_texts_need_and_all_alike(app: Application) -
             )
         )
 
-    assert [widths("DOT"), widths("W" * 10), widths("W" * 60)] == [{"190"}, {"202"}, {"236"}]
+    assert [widths("DOT"), widths("W" * 11), widths("W" * 60)] == [{"210"}, {"220"}, {"236"}]
+
+
+def test_amounts_of_many_digits_are_grouped(app: Application) -> None:
+    raw = read_document(DATA / "diagrams" / "transfer.json")
+    action = raw["nodes"][1]["formData"]["actionData"]
+    raw["nodes"][0]["formData"]["amount"] = action["source"]["amount"] = "1234567.25"
+
+    svg = write_svg(picture_of(app, raw))
+
+    # The card of the chain, that of the transfer, and the arrow between them.
+    shown = [text.replace("\u202f", " ") for text in texts_of(svg)]
+    assert shown.count("1 234 567.25 DOT") == 3
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        *(("1234", "1234"), ("12345", "12\u202f345"), ("12345.678901", "12\u202f345.678901")),
+        *(
+            ("100000 USDT (asset 1984)", "100\u202f000 USDT (asset 1984)"),
+            ("{{ 3.amount }}", "{{ 3.amount }}"),
+        ),
+        *(("12345HDX", "12345HDX"), ("1e12", "1e12"), ("", ""), ("-12345", "-12345")),
+    ],
+)
+def test_only_plain_numbers_are_grouped(amount: str, shown: str) -> None:
+    assert group_digits(amount) == shown
+
+
+def test_an_address_has_the_picture_of_its_account(app: Application) -> None:
+    svg = write_svg(picture_of(app, read_document(DATA / "diagrams" / "transfer.json")))
+
+    for account in (ALICE_HEX, BOB_HEX):
+        colors = set(identicon_colors(bytes.fromhex(account[2:]))) - {"none"}
+        pictures = re.findall(r'<g class="identicon".*?</g>', svg)
+        assert any(set(re.findall(r'stroke="(#\w+)"', picture)) >= colors for picture in pictures)
+    assert len(pictures) == 3
+
+
+def test_a_compact_picture_leaves_out_the_chains_that_a_card_names(app: Application) -> None:
+    raw = read_document(DATA / "diagrams" / "transfer.json")
+    compact = compact_picture_of(app, raw)
+
+    assert [card.title for card in compact.cards] == ["Transfer"]
+    assert (compact.arrows, compact.order) == ((), (0,))
+    assert texts_of(write_svg(compact))[3:7] == ["From", "Polkadot", "To", "Polkadot Asset Hub"]
+
+
+def test_steps_of_a_compact_picture_follow_each_other(app: Application) -> None:
+    raw = document(3, [])
+    transfer = {
+        "action": "xTransfer",
+        "actionData": {"source": {"chain": "polkadot"}, "target": {"chain": "assetHub"}},
+    }
+    raw["nodes"] += [{"id": name, "type": "action", "formData": transfer} for name in ("one", "two")]
+    ways = [("n0", "one"), ("one", "n1"), ("n1", "two"), ("two", "n2")]
+    raw["edges"] = [{"id": a + b, "source": a, "target": b} for a, b in ways]
+
+    compact = compact_picture_of(app, raw)
+
+    assert [card.id for card in compact.cards] == ["one", "two"]
+    assert [(arrow.source, arrow.target) for arrow in compact.arrows] == [(0, 1)]
+
+
+def test_a_chain_between_a_transfer_and_a_delay_is_left_out_too(app: Application) -> None:
+    raw = read_document(DATA / "diagrams" / "transfer.json")
+    raw["nodes"].append({"id": "delay", "type": "delay", "formData": {"delay": "5"}})
+    action = next(node["id"] for node in raw["nodes"] if node["type"] == "action")
+    destination = next(edge["target"] for edge in raw["edges"] if edge["source"] == action)
+    raw["edges"].append({"id": "more", "source": destination, "target": "delay"})
+
+    compact = compact_picture_of(app, raw)
+
+    assert [card.title for card in compact.cards] == ["Transfer", "Delay"]
+    assert [(arrow.source, arrow.target) for arrow in compact.arrows] == [(0, 1)]
+
+
+@pytest.mark.parametrize("change", ["two edges", "another chain", "unknown chain", "alone"])
+def test_a_chain_that_tells_more_stays_in_a_compact_picture(app: Application, change: str) -> None:
+    raw = read_document(DATA / "diagrams" / "transfer.json")
+    action = next(node["id"] for node in raw["nodes"] if node["type"] == "action")
+    chain = next(edge["source"] for edge in raw["edges"] if edge["target"] == action)
+    if change == "two edges":
+        raw["nodes"].append({"id": "delay", "type": "delay", "formData": {"delay": "5"}})
+        raw["edges"].append({"id": "more", "source": chain, "target": "delay"})
+    elif change == "another chain":
+        raw["nodes"].append({"id": "before", "type": "chain", "formData": POLKADOT})
+        raw["edges"].append({"id": "more", "source": "before", "target": chain})
+    elif change == "unknown chain":
+        next(node for node in raw["nodes"] if node["id"] == chain)["formData"]["chain"] = "nowhere"
+    else:
+        raw["edges"] = [edge for edge in raw["edges"] if chain not in (edge["source"], edge["target"])]
+
+    cards = compact_picture_of(app, raw).cards
+
+    assert chain in [card.id for card in cards]
+    assert action in [card.id for card in cards]
+
+
+def compact_picture_of(app: Application, raw: Any) -> Picture:
+    return without_shown_chains(picture_of(app, raw), read_diagram(raw))
 
 
 def test_what_is_unfinished_is_marked(app: Application) -> None:

@@ -68,7 +68,8 @@ def test_the_manifest_names_the_sources_that_the_test_data_has() -> None:
         ("assetHub", "statemint", 2003001, 15, 16),
         ("hydraDx", "hydradx", 428, 1, 16),
         ("kusama", "kusama", 1009002, 26, 15),
-        ("assetHub_kusama", "statemine", 1009003, 15, 15),
+        ("assetHub_kusama", "statemine", 2002000, 15, 16),
+        ("assetHub_paseo", "asset-hub-paseo", 2002002, 15, 16),
     ],
 )
 def test_a_bundled_table_is_found_by_chain_and_by_spec_name(

@@ -28,13 +28,13 @@ DOT = 10**10
 
 
 def transfer(source: str, destination: str, asset: object, amount: int, beneficiary: bytes = BOB) -> Transfer:
-    chain = REGISTRY.find(source)
+    chain, to = REGISTRY.find(source), REGISTRY.find(destination)
     return Transfer(
         source=chain,
-        destination=REGISTRY.find(destination),
+        destination=to,
         asset=ASSETS.find(chain, asset),
         amount=amount,
-        beneficiary=beneficiary,
+        beneficiary=beneficiary[: to.account_format.length] if beneficiary == BOB else beneficiary,
     )
 
 
@@ -162,7 +162,10 @@ WAYS = [
     ("assetHub", "hydraDx", "DOT"),
     ("assetHub", "hydraDx", 1984),
     ("assetHub", "hydraDx", 1337),
-    ("assetHub", "hydraDx", 4294967295),
+    ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)"),
+    ("hydraDx", "assetHub", 34),
+    ("hydraDx", "assetHub", 1000809),
+    ("righub", "rigdex", 4294967295),
     ("hydraDx", "assetHub", 5),
     ("hydraDx", "assetHub", 10),
     ("hydraDx", "assetHub", 22),
@@ -275,9 +278,29 @@ HALF = ("half of the amount (0.5 DOT)", "last hop")
         (
             "assetHub",
             "hydraDx",
-            23,
+            "2/GlobalConsensus(Ethereum:1)",
+            10**18,
+            (DELIVERY, ("hydraDx", "price for ETH", "trapped")),
+        ),
+        (
+            "hydraDx",
+            "assetHub",
+            34,
+            10**18,
+            (
+                ("no DOT", "assetHub", "receive ETH"),
+                ("assetHub", "fee in ETH", "trapped"),
+            ),
+        ),
+        (
+            "righub",
+            "rigdex",
+            4294967295,
             DOT,
-            (("hydraDx is not known to list", "23 (PINK, symbol not verified)", "trapped"), DELIVERY),
+            (
+                ("rigdex is not known to list", "4294967295", "trapped"),
+                ("righub", "delivery", "a little KSM", "FeesNotMet"),
+            ),
         ),
         ("hydraDx", "assetHub", 10, 10**6, (("assetHub takes its fee", "USDT", "trapped"),)),
         ("polkadot", "hydraDx", "DOT", DOT, ((*HALF, "polkadot to hydraDx"),)),
@@ -328,20 +351,26 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
         ("hydraDx", "assetHub", 222, ("HOLLAR", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1001, ("aDOT", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1, ("LRNA", "UntrustedReserveLocation")),
+        ("assetHub", "hydraDx", 23, ("PINK", "hydraDx is not known to list it", "dry run")),
+        ("assetHub", "hydraDx", 4294967295, ("hydraDx is not known to list it", "dry run")),
         ("assetHub", "hydraDx", "HDX", ("HDX", "reserve is hydraDx")),
         ("hydraDx", "polkadot", 0, ("HDX", "only DOT")),
         ("hydraDx", "polkadot", 10, ("USDT", "only DOT")),
         ("assetHub", "polkadot", 1984, ("USDt", "only DOT")),
         ("assetHub", "polkadot", 3, ("DOT (asset 3, not the native DOT)", "only DOT")),
-        ("hydraDx", "assetHub", 15, ("vDOT", "2030")),
-        ("hydraDx", "assetHub", 1000771, ("KSM", "reserve")),
-        ("hydraDx", "assetHub", 34, ("ETH", "reserve")),
-        ("assetHub", "hydraDx", "2/GlobalConsensus(Kusama)", ("KSM", "reserve")),
+        ("hydraDx", "assetHub", 15, ("vDOT", "bifrost")),
+        ("hydraDx", "assetHub", 1000771, ("KSM", "only paraspell", "two", "dry run")),
+        ("hydraDx", "polkadot", 34, ("ETH", "polkadot holds only DOT")),
+        ("assetHub", "hydraDx", "2/GlobalConsensus(Kusama)", ("KSM", "only paraspell", "two", "dry run")),
+        ("assetHub", "hydraDx", 31337, ("WUD", "has been proven to arrive", "dry run")),
         ("hydraDx", "assetHub", 1000085, ("WUD", "31337", "fees", "trapped")),
-        ("kusama", "hydraDx", "KSM", ("KSM", "kusama", "polkadot", "no bridge")),
-        ("kusama", "assetHub", "KSM", ("KSM", "kusama", "polkadot", "no bridge")),
-        ("polkadot", "pop", "DOT", ("DOT", "pop accepts")),
-        ("paseo", "passetHub", "PAS", ("PAS", "passetHub accepts")),
+        ("kusama", "hydraDx", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
+        ("kusama", "assetHub", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
+        ("assetHub", "mythos", "DOT", ("DOT", "holds only MYTH")),
+        ("assetHub", "mythos", "1/Parachain(3369)", ("MYTH", "mythos")),
+        ("hydraDx", "astar", "ASTR", ("ASTR", "--check")),
+        ("hydraDx", "mythos", 30, ("MYTH", "--check")),
+        ("rigrelay", "rigcontracts", "KSM", ("KSM", "rigcontracts accepts")),
         ("rigdex", "righub", 7, ("ODD", "location", "[[chains.rigdex.assets]]")),
     ],
 )
@@ -516,6 +545,14 @@ def test_an_amount_that_the_way_eats_up_is_warned_of(
     assert warned(least - 1)
     assert not warned(least)
     assert not warned(10 * least)
+
+
+@pytest.mark.parametrize("source", ["kusama", "assetHub_kusama"])
+def test_an_amount_that_a_system_chain_eats_up_is_warned_of(source: str) -> None:
+    # 0.0001 KSM: over the existential deposit of 0.000033333333 KSM.
+    draft = build(source, "people_kusama", "KSM", 10**8)
+
+    assert draft.warnings[0].startswith(FEES)
 
 
 def test_what_is_set_aside_for_the_last_hop_counts_too() -> None:

@@ -11,12 +11,13 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import CHAINS, Registry
 from scenarioctl.chains.trust import TRUST, Accepted, Sender, TrustFacts, accepts_reserve, accepts_teleport
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer import routes
+from scenarioctl.transactions.transfer import route_rows, routes
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import PROVEN, ProvenRoute, Route, find_route
+from scenarioctl.transactions.transfer.route_rows import PROOFS, ROWS_BY_KIND, RouteRow, routes_from, sources
+from scenarioctl.transactions.transfer.routes import Route, find_route
 from tests.messages import says
-from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
+from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
 from tests.transfer_rows import PATH, transfer_rows
 
 DOT, USDT, HDX, ETH = (
@@ -32,7 +33,8 @@ RESERVES = {
     ("hydraDx", ETH, "assetHub"),
     ("hydraDx", "Parachain(1000)", "assetHub"),
 }
-TELEPORTS = {("assetHub", DOT, "polkadot"), ("polkadot", DOT, "assetHub")}
+_SYSTEM = ("polkadot", "assetHub", "people")
+TELEPORTS = {(receiver, DOT, sender) for receiver in _SYSTEM for sender in _SYSTEM if receiver != sender}
 
 
 def transfer(source: str, destination: str, asset: object, registry: Registry = REGISTRY) -> Transfer:
@@ -48,13 +50,13 @@ def transfer(source: str, destination: str, asset: object, registry: Registry = 
 
 
 def accepted(accepts: Any) -> set[tuple[str, str, str]]:
-    chains = [REGISTRY.find(name) for name in ("polkadot", "assetHub", "hydraDx", "pop")]
+    chains = [REGISTRY.find(name) for name in ("polkadot", "assetHub", "hydraDx", "people", "rigcontracts")]
     return {
         (receiver.name, asset, sender.name)
         for receiver in chains
         for asset in (DOT, USDT, HDX, ETH, "Parachain(20341)/GeneralIndex(0)", "Parachain(1000)")
         for sender in chains
-        if accepts(receiver, asset, sender, REGISTRY)
+        if sender is not receiver and accepts(receiver, asset, sender, REGISTRY)
     }
 
 
@@ -66,16 +68,17 @@ def test_a_chain_accepts_what_its_runtime_does_and_nothing_else() -> None:
 def test_networks_with_the_same_runtimes_have_the_same_facts() -> None:
     for name in ("kusama", "paseo"):
         assert replace(TRUST[name], source="") == replace(TRUST["polkadot"], source="")
-        hub = TRUST[f"assetHub_{name}"]
+        # What comes over a bridge differs from network to network.
+        hub = replace(TRUST[f"assetHub_{name}"], foreign_reserves=TRUST["assetHub"].foreign_reserves)
         assert replace(hub, source="") == replace(TRUST["assetHub"], source="")
 
 
 def test_every_fact_says_where_it_was_read() -> None:
-    chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "dex")}
+    chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "system", "dex")}
 
-    assert set(TRUST) == chains
-    assert all(facts.source for facts in TRUST.values())
-    assert all(row.proof for row in PROVEN)
+    # Of the other parachains, those whose source was read and is not older than what they run.
+    assert set(TRUST) == chains | {"astar", "bifrost", "mythos", "unique"}
+    assert all(facts.source and facts.read for facts in TRUST.values())
 
 
 @pytest.mark.parametrize(
@@ -112,6 +115,14 @@ FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
     ("hydraDx", {"reserves": ()}, ("assetHub", "hydraDx", "DOT")),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[1:]}, ("assetHub", "hydraDx", "DOT")),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[1:]}, ("hydraDx", "assetHub", 5)),
+    (
+        "hydraDx",
+        {"reserves": TRUST["hydraDx"].reserves[::2]},
+        ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)"),
+    ),
+    ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[::2]}, ("hydraDx", "assetHub", 34)),
+    ("assetHub", {"foreign_reserves": ()}, ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)")),
+    ("assetHub", {"foreign_reserves": ()}, ("hydraDx", "assetHub", 34)),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("assetHub", "hydraDx", 1984)),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("hydraDx", "assetHub", 10)),
 ]
@@ -165,20 +176,127 @@ def test_a_fact_that_storage_decides_opens_nothing_offline(monkeypatch: pytest.M
     assert accepts(replace(hub, teleports=taken))
 
 
-@pytest.mark.parametrize("row", PROVEN, ids=lambda row: row.name)
-def test_a_route_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch, row: ProvenRoute) -> None:
-    chains = {"relay": "polkadot", "asset_hub": "assetHub", "hydration": "hydraDx"}
-    relay_assets = {"relay": "DOT", "asset_hub": "DOT", "hydration": 5}
-    other_assets = {"asset_hub": 1984, "hydration": 10}
-    asset = (relay_assets if row.asset == "1/Here" else other_assets)[row.source]
-    wanted = transfer(chains[row.source], chains[row.destination], asset)
-    assert find_route(wanted, ASSETS, fee_settled=False).proven == row
-    monkeypatch.setattr(routes, "PROVEN", tuple(other for other in PROVEN if other is not row))
+ROWS = [row for chain in CHAINS for row in routes_from(chain.name).values()]
+BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
+UNPROVEN = f"no such transfer has been proven to arrive{BY_CHECK}"
+
+
+def unproven(row: RouteRow) -> str:
+    """Return how a refusal without *row* ends: no check is advised that can't open the way."""
+    return UNPROVEN.removesuffix(BY_CHECK) if "," in row.way else UNPROVEN
+
+
+def of_row(row: RouteRow) -> Transfer:
+    source = REGISTRY.find(row.source)
+    asset = ASSETS.at(source, row.asset)
+    assert asset is not None, f"{row.name}: {row.source} lists no such asset"
+    return transfer(row.source, row.destination, asset.id)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_row_names_the_way_that_the_facts_allow(row: RouteRow) -> None:
+    wanted = of_row(row)
+
+    route = routes.resolve(wanted, REGISTRY)
+
+    assert route is not None
+    assert route.way == row.way
+    assert ASSETS.counterpart(wanted.asset, wanted.destination) is not None
+    assert row.opens in ("always", "check")
+    assert row.proof in PROOFS
+    assert row.sources and set(row.sources) <= set(sources())
+    assert row.read >= "2026-11-23"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_opens_its_transfers_always_or_by_a_check(row: RouteRow) -> None:
+    wanted = of_row(row)
+    if row.opens == "always":
+        assert find_route(wanted, ASSETS, fee_settled=True).row == row
+    else:
+        with pytest.raises(InvalidRequest) as refused:
+            find_route(wanted, ASSETS, fee_settled=True)
+
+        assert str(refused.value).endswith(UNPROVEN if row.proof == "none" else BY_CHECK)
+        assert len(routes.candidate_routes(wanted, ASSETS)) == (
+            0 if routes.resolve(wanted, REGISTRY).needs_last_hop_fee else 1  # type: ignore[union-attr]
+        )
+
+
+def test_a_row_opens_always_only_with_a_proof_and_enough_sources() -> None:
+    for row in ROWS:
+        if row.opens == "always":
+            assert row.proof in ("arrival", "alike", "bytes"), row
+            # The relay chain's asset can't be mistaken for another one.
+            assert len(row.sources) > (routes.identity_of(of_row(row)) != ""), row
+
+
+def without(monkeypatch: pytest.MonkeyPatch, row: RouteRow, instead: RouteRow | None = None) -> None:
+    kept = dict(routes_from(row.source))
+    if instead is None:
+        del kept[row.destination, row.asset]
+    else:
+        kept[row.destination, row.asset] = instead
+    monkeypatch.setattr(route_rows, "routes_from", lambda source: kept)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, row: RouteRow) -> None:
+    without(monkeypatch, row)
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, ASSETS, fee_settled=False)
+        find_route(of_row(row), ASSETS, fee_settled=True)
 
-    assert str(refused.value).endswith("no such transfer has been proven to arrive")
+    # No dry run proves what crosses a bridge.
+    bridged = {row.source, row.destination} == {"assetHub", "assetHub_kusama"}
+    assert str(refused.value).endswith("two sources say cross the bridge" if bridged else unproven(row))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_that_names_another_way_opens_nothing(monkeypatch: pytest.MonkeyPatch, row: RouteRow) -> None:
+    other = "LocalReserve" if row.way == "Teleport" else "Teleport"
+    without(monkeypatch, row, replace(row, way=other))
+    wanted = of_row(row)
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, ASSETS, fee_settled=True)
+
+    assert str(refused.value).endswith(f"its route is {other}, but what the runtimes accept is {row.way}")
+    assert routes.candidate_routes(wanted, ASSETS) == ()
+
+
+ETHER = {"symbol": "ETH", "decimals": 18, "location": "2/GlobalConsensus(Ethereum:1)"}
+WITH_ETHER = Registry(
+    {
+        **RIG,
+        "righub": {**RIG["righub"], "assets": [{**ETHER, "id": ETHER["location"], "kind": "foreign"}]},
+        "rigdex": {**RIG["rigdex"], "assets": [*RIG["rigdex"]["assets"], {**ETHER, "id": 34}]},
+    }
+)
+KINDS = {"relay": "rigrelay", "asset_hub": "righub", "hydration": "rigdex", "system": "rigpeople"}
+
+
+@pytest.mark.parametrize("row", ROWS_BY_KIND, ids=lambda row: row.name)
+def test_chains_of_config_toml_have_the_routes_of_their_kind(
+    monkeypatch: pytest.MonkeyPatch, row: RouteRow
+) -> None:
+    relay_assets: dict[str, object] = dict.fromkeys(KINDS, "KSM")
+    other_assets: dict[str, object] = {"asset_hub": 1984, "hydration": 10}
+    bridged: dict[str, object] = dict.fromkeys(KINDS, "ETH")
+    named = {"1/Here": relay_assets, "2/GlobalConsensus(*": bridged}
+    asset = named.get(row.asset, other_assets)[row.source]
+    destination = "rigcoretime" if row.source == row.destination else KINDS[row.destination]
+    wanted = transfer(KINDS[row.source], destination, asset, WITH_ETHER)
+    assets = Assets(WITH_ETHER)
+    assert find_route(wanted, assets, fee_settled=True).row == row
+    monkeypatch.setattr(
+        route_rows, "ROWS_BY_KIND", tuple(other for other in ROWS_BY_KIND if other is not row)
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, assets, fee_settled=True)
+
+    assert str(refused.value).endswith(unproven(row))
 
 
 def test_what_the_facts_allow_is_still_not_proven() -> None:
@@ -191,11 +309,14 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
         "location": "0/PalletInstance(55)/GeneralIndex(1)",
     }
     registry = Registry({"assetHub": {"assets": [hub]}})
+    assets = Assets(registry)
+    wanted = transfer("assetHub", "hydraDx", "LP", registry)
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(transfer("assetHub", "hydraDx", "LP", registry), Assets(registry), fee_settled=False)
+        find_route(wanted, assets, fee_settled=False)
 
-    assert str(refused.value).endswith("no such transfer has been proven to arrive")
+    assert "hydraDx is not known to list it, so it would be trapped there" in str(refused.value)
+    assert routes.candidate_routes(wanted, assets) == (Route(first="LocalReserve"),)
 
 
 class TestOverTheAssetHubBetweenTwoParachains:
@@ -220,11 +341,17 @@ class TestOverTheAssetHubBetweenTwoParachains:
                 fee_settled=False,
             )
 
-        assert str(refused.value).endswith("no such transfer has been proven to arrive")
+        assert str(refused.value).endswith(UNPROVEN)
 
     def test_it_names_the_remote_reserve(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = ProvenRoute(source="hydration", destination="hydration", asset="1/Here", proof="this test")
-        monkeypatch.setattr(routes, "PROVEN", (*PROVEN, row))
+        row = RouteRow(
+            source="hydration",
+            destination="hydration",
+            asset="1/Here",
+            way="DestinationReserve, asset_hub, LocalReserve",
+            proof="this test",
+        )
+        monkeypatch.setattr(route_rows, "ROWS_BY_KIND", (*ROWS_BY_KIND, row))
         wanted = replace(transfer("hydraDx", "other", 5, self.REGISTRY), xcm_version=4)
         assets = Assets(self.REGISTRY)
 
@@ -232,7 +359,9 @@ class TestOverTheAssetHubBetweenTwoParachains:
         draft = build_transfer(wanted, bundled("hydraDx"), assets=assets)
 
         hub = self.REGISTRY.find("assetHub")
-        assert route == Route(first="DestinationReserve", via=hub, onward="LocalReserve", proven=row)
+        assert route == Route(
+            first="DestinationReserve", via=hub, onward="LocalReserve", row=row, fees_as=row.name
+        )
         assert not route.needs_last_hop_fee
         remote = {"RemoteReserve": {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}}
         arguments = draft.call.args

@@ -30,7 +30,7 @@ from scenarioctl.transactions.signing.wallet_formats import (
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import Says, says
 from tests.runtimes import metadata_table, unhex
-from tests.test_golden import VECTORS, assert_is
+from tests.test_golden import VECTORS, assert_is, asset_id_of
 
 REMARK = "0x00071468656c6c6f"
 PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender", BOB, "--era", "immortal")  # fmt: skip
@@ -50,6 +50,7 @@ def options_of(vector: dict[str, Any]) -> SigningOptions:
         genesis_hash=unhex(vector["genesis_hash"]),
         block_hash=unhex(vector["block_hash"]),
         block_number=era["current"] if era else 0,
+        asset_id=asset_id_of(vector),
         mode=vector["mode"],
         metadata_hash=unhex(vector["metadata_hash"]) if vector["metadata_hash"] else None,
     )

@@ -4,6 +4,7 @@ import base64
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
@@ -106,6 +107,17 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
     assert at_once == [1, 1, 1, 1]
 
 
+def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
+    """Nobody reads minified code in a review, so its hash stands here: `tools/bundle_qr.py --check` builds it again."""
+    reply = served.get("/web/qr.js")
+
+    assert (
+        sha256(reply.body).hexdigest() == "df25645d568a911bd1e458cad71d803a902287c4a74b95315d348decb10ef08f"
+    )
+    assert len(reply.body) < 40_000
+    assert "MIT License" in served.get("/web/qr.LICENSE.txt").body.decode()
+
+
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(page_files.__file__).parents[1] / "web"
 
@@ -113,6 +125,11 @@ def test_the_files_of_the_page_are_those_of_the_package() -> None:
         [
             "/",
             "/web/vault",
-            *(f"/web/{file.name}" for file in folder.iterdir() if file.suffix in (".js", ".css", ".svg")),
+            "/web/identicon/{account}.svg",
+            *(
+                f"/web/{file.name}"
+                for file in folder.iterdir()
+                if file.suffix in (".js", ".css", ".svg", ".txt")
+            ),
         ]
     )

@@ -27,6 +27,7 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     Retention,
     Schedule,
+    StepOutcome,
 )
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.jobs import StartJob, start_job
@@ -112,6 +113,7 @@ class FakeRun:
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         self.used_events: dict[str, int] = {}
+        self.outcomes: dict[str, StepOutcome] = {}
         self.failure = ""
 
     async def go(self) -> None:

@@ -19,8 +19,8 @@ from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 
 PATH = Path(__file__).parent / "data" / "vectors" / "transfers.json"
-#: Runtimes for chains that have none in the bundle: what is encoded there has the same form.
-_STAND_INS = {"paseo": "polkadot", "assetHub_paseo": "assetHub", "pop": "assetHub", "passetHub": "assetHub"}
+#: By relay chain, runtimes for chains that have none in the bundle: what is encoded there has the same form.
+_STAND_INS = {"polkadot": "assetHub", "kusama": "assetHub_kusama", "paseo": "polkadot"}
 _RECEIVER = bytes(range(32))
 
 #: `assetHub>hydraDx` -> asset id -> digest.
@@ -72,7 +72,7 @@ def _digest(source: Chain, destination: Chain, asset: Asset, assets: Assets) -> 
 
 
 def _table(chain: Chain) -> RuntimeTable:
-    table = load_bundled(_STAND_INS.get(chain.name, chain.name))
+    table = load_bundled(chain.name) or load_bundled(_STAND_INS[chain.relay])
     assert table is not None
     return table
 

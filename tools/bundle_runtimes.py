@@ -43,6 +43,7 @@ class Source:
 
 POLKADOT_JS = {"package": "@polkadot/types-support", "version": "16.5.6"}
 GALACTIC = {"package": "@galacticcouncil/descriptors", "version": "2.6.0"}
+POLKADOT_APPS = {"package": "@polkadot-apps/descriptors", "version": "1.0.2"}
 
 SOURCES = (
     Source(
@@ -75,10 +76,17 @@ SOURCES = (
     ),
     Source(
         literal="assetHub_kusama",
-        **POLKADOT_JS,
-        file="metadata/v15/asset-hub-kusama-hex.js",
-        name="asset-hub-kusama-1009003.v15.scale",
-        spec_version=1009003,
+        **POLKADOT_APPS,
+        file="chains/kusama-asset-hub/generated/dist/kusama_asset_hub_metadata-*.mjs",
+        name="asset-hub-kusama-2002000.v16.scale",
+        spec_version=2002000,
+    ),
+    Source(
+        literal="assetHub_paseo",
+        **POLKADOT_APPS,
+        file="chains/paseo-asset-hub/generated/dist/paseo_asset_hub_metadata-*.mjs",
+        name="asset-hub-paseo-2002002.v16.scale",
+        spec_version=2002002,
     ),
 )
 

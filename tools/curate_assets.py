@@ -38,6 +38,29 @@ CHAINS: dict[str, tuple[str, str, str]] = {
     "paseo": ("Paseo", "paseo", "0"),
     "assetHub_paseo": ("AssetHubPaseo", "paseo", "1000"),
 }
+#: Chains of which only the native asset is listed: our name -> the name in PARASPELL; its para id.
+NATIVE_ONLY: dict[str, tuple[str, int]] = {
+    "people": ("PeoplePolkadot", 1004),
+    "bridgeHub": ("BridgeHubPolkadot", 1002),
+    "coretime": ("CoretimePolkadot", 1005),
+    "collectives": ("Collectives", 1001),
+    "people_kusama": ("PeopleKusama", 1004),
+    "bridgeHub_kusama": ("BridgeHubKusama", 1002),
+    "coretime_kusama": ("CoretimeKusama", 1005),
+    "encointer": ("Encointer", 1001),
+    "bifrost": ("BifrostPolkadot", 2030),
+    "bifrost_kusama": ("BifrostKusama", 2001),
+    "astar": ("Astar", 2006),
+    "shiden": ("Shiden", 2007),
+    "mythos": ("Mythos", 3369),
+    "unique": ("Unique", 2037),
+    "neuroweb": ("NeuroWeb", 2043),
+    "energyWebX": ("EnergyWebX", 3345),
+    "pendulum": ("Pendulum", 2094),
+    "basilisk": ("Basilisk", 2090),
+    "acala": ("Acala", 2000),
+    "karura": ("Karura", 2000),
+}
 RELAYS = ("polkadot", "kusama", "paseo")
 DEX_PARA_ID = 2034
 
@@ -139,6 +162,9 @@ def curate() -> str:
         mark_canonical(chain, rows)
         rows.sort(key=order)
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}")
+    for chain, (name, own) in NATIVE_ONLY.items():
+        row = read_native(object_literal(module, name), own)
+        lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row)], separators=(',', ':'))}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -200,7 +226,7 @@ def read_paraspell(chain: str, record: dict[str, Any]) -> list[Row]:
     rows = []
     hub = chain.startswith("assetHub")
     for asset in record["assets"]:
-        place = write_location(asset["location"], chain)
+        place = write_location(asset["location"], own_para_id(chain))
         deposit = int(asset["existentialDeposit"]) if "existentialDeposit" in asset else None
         pays = bool(asset.get("isFeeAsset")) if hub else None
         if asset.get("isNative"):
@@ -215,6 +241,14 @@ def read_paraspell(chain: str, record: dict[str, Any]) -> list[Row]:
             kind = "erc20" if place.startswith("0/AccountKey20") else "tokens"
         rows.append([identity, asset["symbol"], asset["decimals"], deposit, kind, place, pays, ""])
     return rows
+
+
+def read_native(record: dict[str, Any], para_id: int) -> Row:
+    """Return the native asset of the parachain *para_id*: the first of those that the package calls so."""
+    asset = next(each for each in record["assets"] if each.get("isNative"))
+    place = write_location(asset["location"], para_id)
+    symbol, deposit = asset["symbol"], int(asset["existentialDeposit"])
+    return [symbol, symbol, asset["decimals"], deposit, "native", place, True, "", True]
 
 
 def read_parity(chain: str, record: dict[str, Any]) -> list[Row]:
@@ -237,15 +271,19 @@ def read_parity(chain: str, record: dict[str, Any]) -> list[Row]:
     if chain == "hydraDx":
         for asset in record.get("xcAssetsData", ()):
             if isinstance(asset["asset"], str) and asset["asset"].isdigit():
-                place = write_location(json.loads(asset["xcmV1MultiLocation"])["v1"], chain)
+                place = write_location(json.loads(asset["xcmV1MultiLocation"])["v1"], own_para_id(chain))
                 rows.append(
                     [asset["asset"], asset["symbol"], asset["decimals"], None, "tokens", place, None, ""]
                 )
     return rows
 
 
-def write_location(location: dict[str, Any], chain: str) -> str:
-    """Return a package's location as seen from *chain*, which the packages give as seen from a sibling."""
+def own_para_id(chain: str) -> int | None:
+    return {"hydraDx": DEX_PARA_ID}.get(chain, 1000 if chain.startswith("assetHub") else None)
+
+
+def write_location(location: dict[str, Any], own: int | None) -> str:
+    """Return a package's location as the parachain *own* sees it; the packages give it as seen from a sibling."""
     parents = int(location["parents"])
     interior = location["interior"]
     junctions: list[Any] = []
@@ -254,7 +292,6 @@ def write_location(location: dict[str, Any], chain: str) -> str:
         if name.lower() != "here":
             junctions = inner if isinstance(inner, list) else [inner]
     parts = [write_junction(junction) for junction in junctions]
-    own = {"hydraDx": DEX_PARA_ID}.get(chain, 1000 if chain.startswith("assetHub") else None)
     if parents == 1 and parts and parts[0] == f"Parachain({own})":
         parents, parts = 0, parts[1:]
     return f"{parents}/{'/'.join(parts) or 'Here'}"
@@ -263,6 +300,8 @@ def write_location(location: dict[str, Any], chain: str) -> str:
 def write_junction(junction: dict[str, Any]) -> str:
     name, value = next(iter(junction.items()))
     name = name[0].upper() + name[1:]
+    if name == "GlobalConsensus" and isinstance(value, str):
+        return f"GlobalConsensus({value})"
     if name == "GlobalConsensus":
         network, inner = next(iter(value.items()))
         network = network.capitalize()

@@ -1,4 +1,4 @@
-"""Generate completions/, man/, docs/commands.md and scenarioctl/cli/field_paths.py from the commands.
+"""Generate completions/, man/, docs/commands.md and scenarioctl/cli/field_paths.py from the commands, and docs/routes.md.
 
 `python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
 """
@@ -19,6 +19,7 @@ from scenarioctl.config import SETTINGS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
 from tools.field_paths import field_paths
 from tools.man_guides import man_guide, title_of
+from tools.route_docs import routes_page
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
@@ -33,7 +34,7 @@ ENVIRONMENT = {
 }
 
 #: What is no guide for a user: written for those who change the code, or a page of its own.
-NO_GUIDES = {"architecture.md", "commands.md", "live.md"}
+NO_GUIDES = {"architecture.md", "commands.md", "live.md", "routes.md"}
 #: Guides that describe a file.
 FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioctl-flow"}
 
@@ -69,6 +70,7 @@ def generate() -> Iterator[tuple[Path, str]]:
         yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)
     yield from man_guides()
     yield ROOT / "docs" / "commands.md", reference(contexts)
+    yield ROOT / "docs" / "routes.md", routes_page()
     operations = {getattr(context.command, "operation", "") for context in contexts} - {""}
     yield ROOT / "scenarioctl" / "cli" / "field_paths.py", field_paths(operations)
 

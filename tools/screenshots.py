@@ -14,8 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from selenium import webdriver
 
-from tests.browser.conftest import Daemon, Page, open_browser
-from tests.browser.test_page import a_remark, a_transfer, diagram_of, post
+from tests.browser.page import Daemon, Page, open_browser
+from tests.browser.scenarios import a_remark, a_transfer, diagram_of, post
+from tests.browser.wallets import LivingChain, injected, wallet
+from tests.conftest import BOB
 from tests.network import FakeNetwork
 from tests.test_check import ALICE, fill
 
@@ -53,31 +55,56 @@ def take(
     (PICTURES / f"{name}.png").write_bytes(base64.b64decode(data))
 
 
-def check(page: Page) -> None:
-    page.fill("sender", ALICE, within="[aria-labelledby=check]")
-    page.press("Simulate")
-    page.wait_for("Simulation passed")
+def sign(page: Page) -> None:
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+    page.wait_for("Valid for about")
 
 
-def make_payload(page: Page) -> None:
-    page.fill("sender", ALICE, within="[aria-labelledby=payload]")
-    page.fill("nonce", "7", within="[aria-labelledby=payload]")
-    page.press("Prepare for signing")
-    page.wait_for("Scan with Polkadot Vault.")
+def show_codes(page: Page) -> None:
+    page.fill("sender", ALICE)
+    page.press("Use this account")
+    page.wait_for("Scan with Polkadot Vault")
 
 
-def take_checked(browser: webdriver.Chrome) -> None:
-    """Take the picture of a transaction that was tried on chains, which stand on this machine."""
+def take_signing(browser: webdriver.Chrome) -> None:
+    """Take the pictures of a transaction that is signed, for chains that stand on this machine."""
     folder = Path(tempfile.mkdtemp())
     with FakeNetwork(Path(tempfile.mkdtemp())) as network:
         fill(network)
+        LivingChain(network)
         daemon = Daemon(folder, config=network.config.read_text(), offline=False)
+        page = Page(browser, daemon.url)
+        path = f"/#/sign/?scenario={a_transfer(daemon)}"
         try:
-            path = f"/#/create/?diagramData={a_transfer(daemon)}"
-            take(browser, Page(browser, daemon.url), "check", path, "Copy hex", use=check)
+            with injected(page, wallet()):
+                take(browser, page, "sign", path, "Connect Talisman", use=sign)
+            take(browser, page, "vault", path, "No wallet found", use=show_codes)
+            browser.execute_script("localStorage.clear()")
             browser.get("about:blank")
         finally:
             daemon.stop()
+
+
+FLOW = {
+    "name": "Pay and report",
+    "steps": [
+        {
+            "type": "xTransfer",
+            "source_chain": "polkadot",
+            "dest_chain": "assetHub",
+            "destination_address": BOB,
+            "amount": "1500",
+            "assetid": "DOT",
+        },
+        {"type": "delay", "seconds": 1},
+        {"type": "Remark", "chain": "assetHub", "text": "paid"},
+    ],
+}
+
+
+def open_first_step(page: Page) -> None:
+    page.find("main details summary").click()
 
 
 def main() -> None:
@@ -91,20 +118,26 @@ def main() -> None:
         steps = post(
             daemon, "/api/template/saveUrl", {"url": str(diagram_of("price alert")).replace("'", '"')}
         )["shortUrl"]
-        post(daemon, "/job/start", {"id": remark, "every": "1s"})
-        take(browser, page, "scenarios", "/", "Created")
-        take(browser, page, "scenarios-phone", "/", "Created", width=390)
+        flow = post(daemon, "/api/create/flow", {"flow": FLOW, "syntax": "json"})["result"]
+        for id in (remark, transfer, flow):
+            post(daemon, "/job/start", {"id": id, "every": "5s"})
+        # Until there are some runs to see.
+        time.sleep(17)
+        post(daemon, "/job/pause", {"id": transfer})
+        take(browser, page, "home", "/", "To sign")
+        take(browser, page, "home-dark", "/", "To sign", scheme="dark")
+        take(browser, page, "home-phone", "/", "To sign", width=390)
+        take(browser, page, "scenarios", "/#/scenarios", "price alert")
         take(browser, page, "transfer", f"/#/create/?diagramData={transfer}", "Copy hex")
-        take(browser, page, "payload", f"/#/create/?diagramData={transfer}", "Copy hex", use=make_payload)
         take(browser, page, "transfer-dark", f"/#/create/?diagramData={transfer}", "Copy hex", scheme="dark")
         take(browser, page, "phone", f"/#/create/?diagramData={transfer}", "Copy hex", width=390)
-        take(browser, page, "job", f"/#/create/?diagramData={remark}", "workload executed")
+        take(browser, page, "job", f"/#/create/?diagramData={flow}", "workload executed")
         take(browser, page, "problems", f"/#/create/?diagramData={steps}", "problems")
         take(browser, page, "new-transfer", "/#/new/transfer", "Receiver")
-        take(browser, page, "new-swap", "/#/new/swap", "You sell")
-        take(browser, page, "new-remark", "/#/new/remark", "permanent part")
-        take(browser, page, "import", "/#/import", "Import a diagram")
-        take_checked(browser)
+        take(browser, page, "new-swap", "/#/new/swap", "Swap")
+        take(browser, page, "editor", f"/#/edit/{flow}", "More options", use=open_first_step)
+        take(browser, page, "import", "/#/import", "Import")
+        take_signing(browser)
     daemon.stop()
 
 

@@ -224,7 +224,11 @@ class Signer:
             )  # fmt: skip
             self.journal.write(event="signed", draft=draft, tx=answer["tx"])
         tx = self.journal.drafts[draft]["tx"]
-        sent = self.daemon.ask("/api/chain/Broadcast", chain=chain, tx=tx, wait="in-block")
+        job, _, seq = draft.rpartition("/")
+        # Again: a crash or a lost answer may have left it in the daemon's store, but in no block.
+        sent = self.daemon.ask(
+            "/api/chain/Broadcast", chain=chain, tx=tx, wait="in-block", job=job, draft=seq, again=True
+        )  # fmt: skip
         self._end(draft, "in block", sent["block"])
 
     def _settle(self) -> bool:

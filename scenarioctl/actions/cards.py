@@ -1,14 +1,21 @@
 """What the card of a step says in a preview, and its icon."""
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions.form_text import AssetText, chain_text, side_texts
 from scenarioctl.actions.placeholders import has_placeholder
+from scenarioctl.chains.addresses import format_of
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
+
+#: A number of so many digits that people count them, and what stands behind it.
+_LONG_NUMBER = re.compile(r"([0-9]{5,})((?:\.[0-9]+)?(?: .*)?)", re.ASCII)
+#: Stands between groups of digits: narrow, and no line ends there.
+_GROUP_SPACE = "\u202f"
 
 #: Characters of an address that are shown at each end, and of an asset's id if it is a location.
 _SHOWN_END = 6
@@ -32,6 +39,8 @@ class Row(NamedTuple):
     label: str = ""
     #: The amount, or whatever else is read first.
     strong: bool = False
+    #: The account whose address the text is; empty if it is none.
+    account: bytes = b""
 
 
 class Card(NamedTuple):
@@ -96,10 +105,25 @@ def tokens(amount: str, symbol: str) -> str:
     return f"{known(amount)} {known(symbol)}".strip()
 
 
+def group_digits(amount: str) -> str:
+    """Return an amount of five digits or more with a narrow space between each three; any other text as it is."""
+    match = _LONG_NUMBER.fullmatch(amount)
+    return f"{int(match[1]):,}".replace(",", _GROUP_SPACE) + match[2] if match else amount
+
+
+def account_row(label: str, address: str) -> Row:
+    """Return the row of an address, which has the account's picture if it names one."""
+    try:
+        account = format_of(address).parse(address, field=label)
+    except InvalidRequest:
+        account = b""
+    return Row(label=label, text=shorten_middle(address), account=account)
+
+
 def source_tokens(app: "Application", diagram: Diagram, node: Node) -> str:
     """Return the amount that an action takes from its source."""
     source, _ = side_texts(app, diagram, node)
-    return tokens(source.amount, source.asset.short)
+    return group_digits(tokens(source.amount, source.asset.short))
 
 
 def mark_rows(asset: AssetText) -> list[Row]:

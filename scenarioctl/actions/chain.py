@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, mark_rows, shorten_middle
+from scenarioctl.actions.cards import Card, Look, Row, account_row, chain_title, group_digits, mark_rows
 from scenarioctl.actions.form_text import AssetText, chain_text, name_asset, one_line
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import StepKind
@@ -38,10 +38,10 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     named = _asset_words(app, node)
     amount = one_line(node.form.get("amount"))
     if named.short or amount:
-        rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *mark_rows(named)]
+        rows += [Row(text=group_digits(f"{amount} {named.short}".strip()), strong=True), *mark_rows(named)]
     address = one_line(node.form.get("address"), 300)
     if address:
-        rows.append(Row(label="Account", text=shorten_middle(address)))
+        rows.append(account_row("Account", address))
     caption = literal if literal != title else ""
     return Card(title=title or "Chain", caption=caption, rows=tuple(rows), chain=literal)
 

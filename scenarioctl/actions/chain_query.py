@@ -20,6 +20,7 @@ from scenarioctl.actions.placeholders import (
     require_value,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
+from scenarioctl.actions.query_amounts import whole_tokens
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
@@ -109,7 +110,8 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
         await running.announce(f"Querying {pallet}.{method} on {chain}")
     query = read_query(running.app, node)
     text = (await ask(running.app, query)).text
-    running.add_entry(STEP, node, chain=query.chain.name, tx=text)
+    human = whole_tokens(running.app, query, text)
+    running.add_entry(STEP, node, chain=query.chain.name, tx=text, human=human)
     running.data.add(DATA, _read_answer(text), node=node.id)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     running.say(f"Query of {query.chain.name} answered: {shown}")
@@ -223,12 +225,18 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     params = fields.get("params", ())
     if not isinstance(params, (list, tuple)):
-        raise InvalidRequest(f"{fields.name('params')} is {name_of(params)}, expected a list")
+        with fields.checking():
+            raise InvalidRequest(f"{fields.name('params')} is {name_of(params)}, expected a list")
+        params = ()
     block = fields.text("block")
     if not has_placeholder(block):
-        parse_block(block, field=fields.name("block"))
+        with fields.checking():
+            parse_block(block, field=fields.name("block"))
     chain = fields.chain(app, "chain")
-    pallet, method = _spelled(app, fields, chain, params)
+    pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
+    if pallet.strip() and method.strip():
+        with fields.checking():
+            pallet, method = _spelled(app, fields, chain, params)
     node = builder.add(
         BOX,
         {

@@ -99,9 +99,11 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     params = fields.get("params", {})
     if not isinstance(params, dict):
-        raise InvalidRequest(
-            f"{fields.name('params')} is {name_of(params)}, expected a table of name and value"
-        )
+        with fields.checking():
+            raise InvalidRequest(
+                f"{fields.name('params')} is {name_of(params)}, expected a table of name and value"
+            )
+        params = {}
     node = builder.add(
         BOX,
         {

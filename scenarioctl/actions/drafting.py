@@ -1,7 +1,7 @@
 """Build unsigned transactions, for the steps of a diagram and for operations."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
@@ -43,17 +43,23 @@ class Drafted:
     amount: str = "0"
     #: The same in the smallest unit.
     raw_amount: int = 0
+    #: The same as people read it, like `1.5 DOT`; empty if no asset moves, or if its decimals are unknown.
+    human: str = ""
     source_chain: str
     dest_chain: str
     transaction: UnsignedTransaction
 
 
 async def draft_transfer(
-    app: "Application", transfer: "Transfer", *, sender: bytes | None = None
+    app: "Application",
+    transfer: "Transfer",
+    *,
+    sender: bytes | None = None,
+    fee_asset: "Asset | None" = None,
 ) -> UnsignedTransaction:
     """Return the transaction of *transfer*.
 
-    With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
+    With a *sender* it is checked on the chains, with its fee paid in *fee_asset*, and the verdict is in its `check`.  InvalidRequest says why where no
     safe route exists, ChainUnreachable where the source has no runtime table.
     """
     from scenarioctl.transactions.transfer.build import build_transfer
@@ -82,6 +88,7 @@ async def draft_transfer(
         transfer=transfer,
         table=table,
         known_destination=destination_table,
+        fee_asset=fee_asset,
     )
     if sender is None:
         return _encode(app, source, table, await builder.build())
@@ -100,8 +107,10 @@ def check_death(
         )
 
 
-async def maximum_of(app: "Application", transfer: "Transfer", sender: bytes) -> "Maximum":
-    """Return the most that *transfer* can send for *sender* now; its own amount doesn't count.
+async def maximum_of(
+    app: "Application", transfer: "Transfer", sender: bytes, fee_asset: "Asset | None" = None
+) -> "Maximum":
+    """Return the most that *transfer* can send for *sender* now, with its fee paid in *fee_asset*; its own amount doesn't count.
 
     ChainUnreachable if no chain may be asked.
     """
@@ -128,7 +137,9 @@ async def maximum_of(app: "Application", transfer: "Transfer", sender: bytes) ->
         )
         return (await builder.build(sender)).call
 
-    return await find_maximum(app.client, app.assets, transfer=transfer, sender=sender, build=build)
+    return await find_maximum(
+        app.client, app.assets, transfer=transfer, sender=sender, build=build, fee_asset=fee_asset
+    )
 
 
 async def draft_first(
@@ -200,15 +211,20 @@ async def _checked(drafted: Drafted, app: "Application", sender: bytes | None) -
 
 
 async def check_draft(
-    app: "Application", transaction: UnsignedTransaction, sender: bytes
+    app: "Application",
+    transaction: UnsignedTransaction,
+    sender: bytes,
+    fee_asset: "Asset | None" = None,
 ) -> UnsignedTransaction:
-    """Return *transaction* with the verdict on it, were *sender* to sign it."""
+    """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in *fee_asset*."""
     from scenarioctl.transactions.simulation.simulate import simulate_call
 
     if transaction.check is not None:
         return transaction
     chain = app.registry.find(transaction.chain)
-    check = await simulate_call(app.client, app.assets, chain=chain, call=transaction.call, sender=sender)
+    check = await simulate_call(
+        app.client, app.assets, chain=chain, call=transaction.call, sender=sender, fee_asset=fee_asset
+    )
     return _with_check(transaction, check)
 
 
@@ -333,6 +349,17 @@ async def draft_call(
 
     table = await app.runtime(chain)
     return _encode(app, chain, table, build_call(pallet, method, params, table))
+
+
+async def draft_claim(
+    app: "Application", *, chain: "Chain", pallet: str, assets: Any, beneficiary: bytes
+) -> UnsignedTransaction:
+    """Return the transaction that claims *assets*, a VersionedAssets, from the asset trap of *chain*."""
+    from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.transfer.claim_call import build_claim
+
+    draft = Draft(call=build_claim(chain, pallet, assets, beneficiary))
+    return _encode(app, chain, await app.runtime(chain), draft)
 
 
 async def draft_batch(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.model.amounts import (
     parse_number,
     parse_raw,
@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Checking:
+    """A block that checks something: a mistake is raised, or given to *collect* and the block is left."""
+
+    def __init__(self, collect: Callable[[InvalidRequest | BadJson], None] | None = None) -> None:
+        self._collect = collect
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if self._collect is None or not isinstance(error, (InvalidRequest, BadJson)):
+            return False
+        self._collect(error)
+        return True
+
+
 class Fields:
     """Values by their keys; errors name `steps[0].amount`, `source.amount`, or `amount` alone.
 
@@ -40,6 +56,10 @@ class Fields:
 
     def name(self, key: str) -> str:
         return f"{self._place}.{key}" if self._place else key
+
+    def checking(self) -> Checking:
+        """Check in here values that were read."""
+        return Checking()
 
     def get(self, key: str, default: Any = None) -> Any:
         value = self.values.get(key, default)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps, load_step
 from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.flow_mistakes import Mistakes
 from scenarioctl.actions.placeholders import rename
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, shorten, suggest
-from scenarioctl.formats.diagram_builder import DiagramBuilder
+from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.diagram import (
     check_depth,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 
 _ALWAYS = ("type", "id", "after")
+#: Whole numbers below this are exact in JavaScript.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +43,18 @@ class FlowStep:
     """One step with known keys; its values are not checked yet."""
 
     kind: StepKind
-    #: Its place in the file, for error messages: `steps[2]`.
-    place: str
+    #: Its place in the file, from 0.
+    number: int
     values: Mapping[str, Any]
     #: Indexes of the steps right before it.
     after: tuple[int, ...]
     #: The id by which other steps name it; empty if it has none.
     id: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its place for error messages: `steps[2]`."""
+        return f"steps[{self.number}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,34 +81,64 @@ class DrawnFlow:
 
     def reason(self, node: str, sentence: str) -> str:
         """Return *sentence* with the key of the file in place of the field of the form that it starts with."""
-        return in_keys(self.steps[node].kind, sentence)
+        return self.written(in_keys(self.steps[node].kind, sentence))
+
+    def field(self, node: str, sentence: str) -> str:
+        """Return the key of the file that *sentence* starts with once it is a `reason`; empty if none."""
+        return _in_keys(self.steps[node].kind, sentence)[0]
 
     def explain(self, node: str, sentence: str) -> str:
         """Return *sentence* with its step and key in front: `steps[2].amount …`."""
-        keyed, words = _in_keys(self.steps[node].kind, sentence)
-        return f"{self.place(node)}{'.' if keyed else ': '}{words}"
+        key, words = _in_keys(self.steps[node].kind, sentence)
+        return f"{self.place(node)}{'.' if key else ': '}{self.written(words)}"
+
+    def written(self, sentence: str) -> str:
+        """Return *sentence* with the ids of the file in place of those of nodes, which differ each time."""
+        for node, step in self.steps.items():
+            if step.id and node in sentence:
+                sentence = sentence.replace(node, step.id)
+        return sentence
 
 
-def read_flow(content: object, *, syntax: str = "toml") -> Flow:
+def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | None = None) -> Flow:
     """Return the flow in *content*: a file's text in *syntax* (`toml` or `json`), or its parsed content.
 
     BadJson if it does not parse; InvalidRequest names an unknown key or kind of step, an id given twice,
-    an `after` that is no step, a circle.
+    an `after` that is no step, a circle.  *mistakes* may collect these, except a step whose kind is unknown.
     """
-    if isinstance(content, (str, bytes)):
-        content = _parse(content, syntax)
+    mistakes = mistakes or Mistakes()
+    content = parse_flow(content, syntax=syntax)
     if not isinstance(content, dict):
         raise InvalidRequest(f"flow is {name_of(content)}, expected an object with `name` and `steps`")
     check_depth(content, field="flow")
     for key in content:
         if key not in ("name", "tags", "steps"):
             raise InvalidRequest(f"flow has an unknown key {shorten(key)}, expected: name, tags, steps")
-    name = read_name(content.get("name", ""), field="flow.name")
-    tags = read_tags(content.get("tags", []), field="flow.tags")
+    name, tags = "", []
+    with mistakes.checking(field="name"):
+        name = read_name(content.get("name", ""), field="flow.name")
+    with mistakes.checking(field="tags"):
+        tags = read_tags(content.get("tags", []), field="flow.tags")
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
         raise InvalidRequest("flow has no steps, expected at least one: a [[steps]] table with its `type`")
-    return replace(_read_steps(name, entries), tags=tuple(tags))
+    return replace(_read_steps(name, entries, mistakes), tags=tuple(tags))
+
+
+def parse_flow(content: object, *, syntax: str = "toml") -> object:
+    """Return what a file's text says; parsed content as it is.  BadJson if it does not parse."""
+    return _parse(content, syntax) if isinstance(content, (str, bytes)) else content
+
+
+def as_json(content: Any) -> Any:
+    """Return parsed content as JSON that every reader takes without loss: large numbers and fractions as text."""
+    if isinstance(content, dict):
+        return {key: as_json(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [as_json(value) for value in content]
+    if content is None or isinstance(content, (str, bool)):
+        return content
+    return content if isinstance(content, int) and abs(content) < _EXACT else str(content)
 
 
 def _parse(text: str | bytes, syntax: str) -> object:
@@ -122,7 +160,7 @@ def _parse(text: str | bytes, syntax: str) -> object:
         raise InvalidRequest("flow nests too deep") from None
 
 
-def _read_steps(name: str, entries: list[Any]) -> Flow:
+def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
     numbers: dict[str, int] = {}
     kinds = []
     for number, entry in enumerate(entries):
@@ -130,26 +168,43 @@ def _read_steps(name: str, entries: list[Any]) -> Flow:
         if not isinstance(entry, dict):
             raise InvalidRequest(f"{place} is {name_of(entry)}, expected a step with its `type`")
         kinds.append(_kind_of(entry, place))
-        identifier = entry.get("id", "")
-        if not isinstance(identifier, str):
-            raise InvalidRequest(f"{place}.id is {name_of(identifier)}, expected text")
-        if identifier and numbers.setdefault(identifier, number) != number:
-            raise InvalidRequest(
-                f"{place}.id {shorten(identifier)} is already used by steps[{numbers[identifier]}]"
-            )
+        with mistakes.checking():
+            _read_id(entry, number, numbers)
     steps = []
     pairs = []
     for number, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
         place = f"steps[{number}]"
-        after = _after(entry, number, numbers, place)
+        after: tuple[int, ...] = ()
+        with mistakes.checking():
+            after = _after(entry, number, numbers, place)
         pairs += [(source, number) for source in after]
-        values = _values(entry, kind, place)
-        steps.append(FlowStep(kind=kind, place=place, values=values, after=after, id=entry.get("id", "")))
+        values = _values(entry, kind, place, mistakes)
+        identifier = entry.get("id", "")
+        known = identifier if numbers.get(str(identifier)) == number else ""
+        steps.append(FlowStep(kind=kind, number=number, values=values, after=after, id=known))
     cycle = find_cycle(len(steps), pairs)
     if cycle:
-        names = [entries[number].get("id") or f"steps[{number}]" for number in [*cycle, cycle[0]]]
-        raise InvalidRequest(f"the steps wait for each other in a cycle: {shorten(' > '.join(names), 200)}")
+        names = [steps[number].id or f"steps[{number}]" for number in [*cycle, cycle[0]]]
+        with mistakes.checking(cycle[0], "after"):
+            raise InvalidRequest(
+                f"the steps wait for each other in a cycle: {shorten(' > '.join(names), 200)}"
+            )
+        # Without the arrows of what cannot run, so that all steps are drawn.
+        free = set(sort_by_edges(len(steps), pairs))
+        steps = [step if number in free else replace(step, after=()) for number, step in enumerate(steps)]
+        pairs = [pair for pair in pairs if pair[1] in free]
     return Flow(name=name, steps=tuple(steps), order=tuple(sort_by_edges(len(steps), pairs)))
+
+
+def _read_id(entry: dict[str, Any], number: int, numbers: dict[str, int]) -> None:
+    """Add the id of the step *number* to *numbers*, if it has one."""
+    identifier = entry.get("id", "")
+    if not isinstance(identifier, str):
+        raise InvalidRequest(f"steps[{number}].id is {name_of(identifier)}, expected text")
+    if identifier and numbers.setdefault(identifier, number) != number:
+        raise InvalidRequest(
+            f"steps[{number}].id {shorten(identifier)} is already used by steps[{numbers[identifier]}]"
+        )
 
 
 def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
@@ -180,21 +235,27 @@ def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: s
     return tuple(dict.fromkeys(numbers[name] for name in names))
 
 
-def _values(entry: dict[str, Any], kind: StepKind, place: str) -> dict[str, Any]:
+def _values(entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistakes) -> dict[str, Any]:
     keys = keys_of(kind)
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
         if key not in (*keys.required, *keys.optional):
             known = ", ".join((*_ALWAYS, *keys.required, *keys.optional))
-            raise InvalidRequest(
-                f"{place} has an unknown key {shorten(key)}, a {kind.name} step takes: {known}"
-            )
+            with mistakes.checking(field=key):
+                raise InvalidRequest(
+                    f"{place} has an unknown key {shorten(key)}, a {kind.name} step takes: {known}"
+                )
     for key in keys.required:
         if values.get(key) is None:
-            raise InvalidRequest(
-                f"{place}.{key} is missing, a {kind.name} step needs: {', '.join(keys.required)}"
-            )
-    return {key: _plain(value, f"{place}.{key}") for key, value in values.items()}
+            with mistakes.checking():
+                raise InvalidRequest(
+                    f"{place}.{key} is missing, a {kind.name} step needs: {', '.join(keys.required)}"
+                )
+    plain = {}
+    for key, value in values.items():
+        with mistakes.checking():
+            plain[key] = _plain(value, f"{place}.{key}")
+    return plain
 
 
 def _plain(value: Any, place: str) -> Any:
@@ -210,9 +271,19 @@ def _plain(value: Any, place: str) -> Any:
     raise InvalidRequest(f"{place} is a date or a time, expected text: write it in quotes")
 
 
-def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None = None) -> DrawnFlow:
-    """Return the diagram of a flow file; InvalidRequest names the invalid step and key."""
+def draw_flow(
+    app: "Application",
+    flow: Flow,
+    *,
+    builder: DiagramBuilder | None = None,
+    mistakes: Mistakes | None = None,
+) -> DrawnFlow:
+    """Return the diagram of a flow file; InvalidRequest names the invalid step and key.
+
+    If *mistakes* collects them, an invalid step is drawn as far as it can be read.
+    """
     builder = builder or DiagramBuilder()
+    mistakes = mistakes or Mistakes()
     followers = [0] * len(flow.steps)
     for step in flow.steps:
         for number in step.after:
@@ -226,9 +297,8 @@ def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None 
         before = [last[source] for source in step.after]
         # Two steps share a box if one ends on the chain where the next one starts.
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
-        values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
         drawn = len(builder.drawn)
-        first, last[number] = keys_of(step.kind).draw(builder, app, Fields(values, step.place), start)
+        first, last[number] = _draw_step(app, builder, step, names, start, mistakes)
         steps |= dict.fromkeys(builder.drawn[drawn:], step)
         if first != start:
             for source in before:
@@ -236,6 +306,23 @@ def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None 
         if step.id and step.kind.data is not None:
             names[step.id] = last[number]
     return DrawnFlow(document=label_document(builder.document(), name=flow.name, tags=flow.tags), steps=steps)
+
+
+def _draw_step(
+    app: "Application",
+    builder: DiagramBuilder,
+    step: FlowStep,
+    names: Mapping[str, str],
+    start: str,
+    mistakes: Mistakes,
+) -> tuple[str, str]:
+    """Draw the boxes of *step*, and return the ids of the first and the last one."""
+    values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
+    with mistakes.checking(step.number):
+        return keys_of(step.kind).draw(builder, app, mistakes.fields(values, step.place), start)
+    box = step.kind.box
+    node = builder.add(box, {"action": step.kind.name} if box is ACTION_BOX else {})
+    return node, node
 
 
 def draw_single(
@@ -260,9 +347,10 @@ def in_keys(kind: StepKind, sentence: str) -> str:
     return _in_keys(kind, sentence)[1]
 
 
-def _in_keys(kind: StepKind, sentence: str) -> tuple[bool, str]:
+def _in_keys(kind: StepKind, sentence: str) -> tuple[str, str]:
+    """Return the key that *sentence* names, empty if none, and the sentence with that key."""
     for field, key in keys_of(kind).fields.items():
         rest = sentence.removeprefix(field)
         if rest != sentence and rest[:1] in (" ", ".", "["):
-            return True, key + rest
-    return False, sentence
+            return key, key + rest
+    return "", sentence

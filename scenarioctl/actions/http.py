@@ -184,19 +184,26 @@ def read_request(node: Node) -> WebRequest:
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     url, headers = fields.filled("url"), fields.get("headers", {})
     if not has_placeholder(url):
-        parse_url(url, field=fields.name("url"))
+        with fields.checking():
+            parse_url(url, field=fields.name("url"))
     if not isinstance(headers, dict):
-        raise InvalidRequest(
-            f"{fields.name('headers')} is {name_of(headers)}, expected a table of name and value"
-        )
-    for name, value in headers.items():
-        _header_name(name, fields.name("headers"))
-        if not has_placeholder(value):
-            _header_value(value, f"{fields.name('headers')}.{name}")
+        with fields.checking():
+            raise InvalidRequest(
+                f"{fields.name('headers')} is {name_of(headers)}, expected a table of name and value"
+            )
+        headers = {}
+    with fields.checking():
+        for name, value in headers.items():
+            _header_name(name, fields.name("headers"))
+            if not has_placeholder(value):
+                _header_value(value, f"{fields.name('headers')}.{name}")
+    method = "get"
+    with fields.checking():
+        method = parse_method(fields.text("method", "get"), field=fields.name("method")).lower()
     body = _template(fields.get("body"))
     form: dict[str, Any] = {
         "url": url,
-        "method": parse_method(fields.text("method", "get"), field=fields.name("method")).lower(),
+        "method": method,
         "connectionType": "httpRequest",
         "headers": [{"key": name, "value": value} for name, value in headers.items()],
         "requestContent": body,

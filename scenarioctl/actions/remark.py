@@ -94,7 +94,8 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     chain = fields.chain(app, "chain")
     text = fields.text("text")
     if not text:
-        raise InvalidRequest(f"{fields.name('text')} is empty, expected the text of the remark")
+        with fields.checking():
+            raise InvalidRequest(f"{fields.name('text')} is empty, expected the text of the remark")
     data: dict[str, Any] = {
         "actionType": "remark",
         "source": {

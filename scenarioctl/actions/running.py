@@ -9,7 +9,7 @@ from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.placeholders import Data, WaitsForData
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, WebhookEvent
+from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, StepOutcome, WebhookEvent
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,6 +48,8 @@ class Run:
         self.drafts: list[MempoolDraft] = []
         #: Webhook uuid -> id of the event that was used.
         self.used_events: dict[str, int] = {}
+        #: What became of each step that does something, by the id of its node.
+        self.outcomes: dict[str, StepOutcome] = {}
         #: The last failure as logged; empty if there was none.
         self.failure = ""
         #: The error behind it.
@@ -155,6 +157,7 @@ class Run:
         chain: str,
         tx: str,
         amount: str = "0",
+        human: str = "",
         spec_version: int | None = None,
     ) -> None:
         """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is built for."""
@@ -170,21 +173,26 @@ class Run:
                 spec_version=spec_version,
                 expires=date + hours * 3600 * SECOND if hours else None,
                 node=node.id,
+                human=human,
             )
         )
 
     async def _take(self, diagram: Diagram, node: Node) -> None:
         step = find_step(node)
         if step is None:
+            self.outcomes[node.id] = StepOutcome.SKIPPED
             self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
             return
         node = _fill_node(step, node, self.data)
         try:
             if step.draft is not None:
                 await self._draft(step, step.draft, diagram, node)
+                self.outcomes[node.id] = StepOutcome.DRAFTED
             elif step.run is not None:
                 await step.run(self, diagram, node)
+                self.outcomes[node.id] = StepOutcome.DONE
         except ScenarioctlError as error:
+            self.outcomes[node.id] = StepOutcome.FAILED
             if step.tx_type:
                 self._keep_failure(step, diagram, node, error)
             else:
@@ -201,6 +209,7 @@ class Run:
             node,
             chain=drafted.source_chain,
             amount=str(drafted.raw_amount),
+            human=drafted.human,
             tx="0x" + bare_extrinsic(transaction.call_data).hex(),
             spec_version=transaction.spec_version,
         )
@@ -224,6 +233,7 @@ class Run:
         step = find_step(node)
         if step is None or (step.draft is None and step.run is None):
             return
+        self.outcomes[node.id] = StepOutcome.SKIPPED
         self.say(f"{_named(node)} was skipped because {shorten(stopper)} failed")
         if not step.tx_type:
             return

@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, source_tokens, tokens
+from scenarioctl.actions.cards import (
+    Card,
+    Look,
+    Row,
+    chain_title,
+    group_digits,
+    known,
+    mark_rows,
+    source_tokens,
+    tokens,
+)
 from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, read_raw, read_tokens
@@ -63,11 +73,11 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     slippage = one_line(action_data(node).get("slippage")) or "1"
     least = minimum_text(app, diagram, node) or f"the quote less {slippage} %"
     rows = (
-        Row(text=f"{tokens(source.amount, source.asset.short) or '?'} → {target.asset.short}", strong=True),
+        Row(text=f"{source_tokens(app, diagram, node) or '?'} → {target.asset.short}", strong=True),
         *mark_rows(source.asset),
         *mark_rows(target.asset),
         Row(label="On", text=title or "?"),
-        Row(label="At least", text=least),
+        Row(label="At least", text=group_digits(least)),
     )
     return Card(title="Swap", rows=rows, chain=literal)
 
@@ -83,7 +93,9 @@ def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return minimum_text(app, diagram, node) or known(side_texts(app, diagram, node)[1].asset.short)
+    return group_digits(minimum_text(app, diagram, node)) or known(
+        side_texts(app, diagram, node)[1].asset.short
+    )
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -116,6 +128,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         asset=asset_in.id,
         amount=amount,
         raw_amount=raw,
+        human=asset_in.whole_amount(raw),
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=transaction,
@@ -144,10 +157,12 @@ class _RouteEncoder(Encoder):
 
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     chain = fields.chain(app, "chain", default=_DEFAULT_CHAIN)
-    check_exchange(app, chain, fields.name("chain"))
+    with fields.checking():
+        check_exchange(app, chain, fields.name("chain"))
     asset_in, asset_out = fields.open_asset(app, chain, "assetin"), fields.open_asset(app, chain, "assetout")
     if not isinstance(asset_in, str) and not isinstance(asset_out, str):
-        check_pair(asset_in, asset_out, fields.name("assetout"))
+        with fields.checking():
+            check_pair(asset_in, asset_out, fields.name("assetout"))
     amount = fields.open_amount("amount", asset_in)[0]
     data: dict[str, Any] = {
         "actionType": "swap",
@@ -186,7 +201,9 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
 
 def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
     """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
-    minimum = _minimum(fields, asset_out)
+    minimum = None
+    with fields.checking():
+        minimum = _minimum(fields, asset_out)
     kept: dict[str, Any] = {
         "minAmountOut": minimum,
         "slippage": fields.open("slippage", lambda value, field: to_text(read_slippage(value, field))),
@@ -199,18 +216,23 @@ def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
             "slippage": fields.name("slippage"),
             "exact_minimum": fields.name("exact_minimum"),
         }
-        _check_exact(minimum, fields.get("slippage"), names=names)
+        with fields.checking():
+            _check_exact(minimum, fields.get("slippage"), names=names)
         kept["exactMinimum"] = True
-    route = fields.get("route")
-    if route is not None:
-        if isinstance(route, str) and route.lstrip().startswith("["):
-            from scenarioctl.formats.documents import parse_json
-
-            route = parse_json(route, field=fields.name("route"))
-        if not has_placeholder(route):
-            read_route(route, fields.name("route"))
-        kept["route"] = route
+    with fields.checking():
+        kept["route"] = _open_route(fields.get("route"), fields.name("route"))
     return {name: value for name, value in kept.items() if value is not None}
+
+
+def _open_route(route: Any, field: str) -> Any:
+    """Return *route* as `actionData` keeps it: text or a list, of which a run may fill in a part."""
+    if isinstance(route, str) and route.lstrip().startswith("["):
+        from scenarioctl.formats.documents import parse_json
+
+        route = parse_json(route, field=field)
+    if route is not None and not has_placeholder(route):
+        read_route(route, field)
+    return route
 
 
 def _minimum(fields: Fields, asset_out: "Asset | str") -> str | None:

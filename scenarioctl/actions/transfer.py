@@ -9,10 +9,10 @@ from scenarioctl.actions.cards import (
     Card,
     Look,
     Row,
+    account_row,
     chain_title,
     known,
     mark_rows,
-    shorten_middle,
     source_tokens,
     tokens,
 )
@@ -51,11 +51,11 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     origin, origin_title = chain_title(app, source.chain)
     _, destination = chain_title(app, target.chain)
     rows = (
-        Row(text=tokens(source.amount, source.asset.short) or "?", strong=True),
+        Row(text=source_tokens(app, diagram, node) or "?", strong=True),
         *mark_rows(source.asset),
         Row(label="From", text=origin_title or "?"),
         Row(label="To", text=destination or "?"),
-        Row(label="For", text=shorten_middle(target.address)),
+        account_row("For", _receiver(diagram, node) or target.address),
     )
     return Card(title="Transfer", rows=rows, chain=origin)
 
@@ -94,6 +94,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         asset=app.assets.answered_id(source, transfer.asset),
         amount=parsed.amount,
         raw_amount=transfer.amount,
+        human=transfer.asset.whole_amount(transfer.amount),
         source_chain=source.name,
         dest_chain=destination.name,
         transaction=await draft_parsed(app, parsed, sender),
@@ -168,22 +169,14 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
     amount, raw = fields.open_amount("amount", asset)
     address, account = fields.open_account("destination_address", destination)
     confirmed = fields.flag("yes")
-    if account is not None:
-        check_receiver(
-            account, address, field=fields.name("destination_address"), confirmed=confirmed, confirm=CONFIRM
-        )
-    elif confirmed:
-        raise InvalidRequest(
-            f"{fields.name('yes')} confirms one receiver, but {fields.name('destination_address')} is filled in by each "
-            "run: expected an address"
-        )
-    version = fields.get("xcm_version")
-    if has_placeholder(version):
-        raise InvalidRequest(
-            f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
-        )
+    with fields.checking():
+        _check_confirmation(fields, address, account, confirmed=confirmed)
+    version = None
+    with fields.checking():
+        version = _read_version(fields)
     allow_death = fields.flag("allow_death")
-    check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
+    with fields.checking():
+        check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
     notes = (
         () if isinstance(asset, str) else note_native(fields.get("assetid"), asset, fields.name("assetid"))
     )
@@ -196,10 +189,32 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         address=address,
         account=account,
         confirmed=confirmed,
-        xcm_version=read_xcm_version(version, fields.name("xcm_version")),
+        xcm_version=version,
         allow_death=allow_death,
         notes=notes,
     )
+
+
+def _check_confirmation(fields: Fields, address: str, account: bytes | None, *, confirmed: bool) -> None:
+    """Refuse a receiver without a key that is not confirmed, and a confirmation of no address."""
+    if account is not None:
+        check_receiver(
+            account, address, field=fields.name("destination_address"), confirmed=confirmed, confirm=CONFIRM
+        )
+    elif confirmed and has_placeholder(address):
+        raise InvalidRequest(
+            f"{fields.name('yes')} confirms one receiver, but {fields.name('destination_address')} is filled in by each "
+            "run: expected an address"
+        )
+
+
+def _read_version(fields: Fields) -> int | None:
+    version = fields.get("xcm_version")
+    if has_placeholder(version):
+        raise InvalidRequest(
+            f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
+        )
+    return read_xcm_version(version, fields.name("xcm_version"))
 
 
 def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTransfer:

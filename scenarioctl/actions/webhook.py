@@ -133,7 +133,8 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     name = fields.filled("name")
     uuid = fields.text("uuid")
-    uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else builder.new_uuid()
+    with fields.checking():
+        uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else builder.new_uuid()
     form: dict[str, Any] = {"webhookName": name, "uuid": uuid}
     timeout = fields.open("timeout", write_timeout)
     if timeout is not None:

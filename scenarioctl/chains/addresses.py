@@ -34,6 +34,13 @@ class AccountFormat:
         """Return *account* as text; *prefix* is the chain's SS58 prefix, if the format has one."""
         raise NotImplementedError
 
+    def check(self, account: bytes, *, chain: str, field: str) -> None:
+        """Refuse an *account* that is of another kind than those of *chain*."""
+        if len(account) != self.length:
+            raise InvalidRequest(
+                f"{field} has {len(account)} bytes, but the accounts of {chain} have {self.length}: expected an account of {chain}"
+            )
+
     def has_checksum(self, text: str) -> bool:
         """Tell whether *text*, which names an account, has a checksum that a slip would break."""
         raise NotImplementedError
@@ -134,7 +141,9 @@ def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
 
 
 def format_account(account: bytes, prefix: int) -> str:
-    """Return *account* as SS58 text with the network *prefix* (0 to 16383)."""
+    """Return *account* as SS58 text with the network *prefix* (0 to 16383); one of 20 bytes as 0x text with its checksum."""
+    if len(account) == ACCOUNT_KEY_20.length:
+        return format_ethereum_account(account)
     from base58 import b58encode
 
     if not 0 <= prefix < 16384:

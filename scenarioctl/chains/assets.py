@@ -5,12 +5,12 @@ error that names them.  Wherever a symbol is printed, `Asset.display_name` or `A
 then reads `USDT (asset 23, not the canonical USDT 10)`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
-from scenarioctl.chains.locations import absolute, read_location, write_location
+from scenarioctl.chains.asset_rows import TRUST_BACKED, kind_of, location_of, read_rows
+from scenarioctl.chains.locations import absolute, across, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
@@ -21,8 +21,6 @@ KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 _U32 = 2**32 - 1
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
-#: Where an Asset Hub keeps its own, trust-backed assets.
-_TRUST_BACKED = "0/PalletInstance(50)/GeneralIndex({})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +74,10 @@ class Asset:
             return f"{raw} smallest units of {self.label}"
         return f"{to_whole(raw, self.decimals)} {self.display_name}"
 
+    def whole_amount(self, raw: int) -> str:
+        """Return `amount` in whole tokens; empty if they are unknown."""
+        return "" if self.decimals is None else self.amount(raw)
+
 
 class Assets:
     """The assets of every chain of *registry*, read when first asked for."""
@@ -98,7 +100,7 @@ class Assets:
         field: str = "assetid",
         diagram: bool = False,
     ) -> Asset:
-        """Return the asset of *chain* that *asset_id* names: an id, a symbol, or `native`.
+        """Return the asset of *chain* that *asset_id* names: an id, a symbol, a location seen from *chain*, or `native`.
 
         *symbol* is what a diagram writes beside the id; it may not contradict it.  With *diagram*, an Asset
         Hub's 1000 with the native symbol is the native asset, as the editor writes it.
@@ -108,6 +110,8 @@ class Assets:
         native = self.native(chain)
         if text.lower() in ("native", native.symbol.lower()):
             return native
+        if "/" in text and text[0] in "012" and text not in self._table(chain):
+            return self._find_location(chain, text, field)
         if not (text.isascii() and text.isdigit()):
             return self._find_symbol(chain, text, field)
         if (
@@ -136,7 +140,7 @@ class Assets:
     def at(self, chain: Chain, location: str) -> Asset | None:
         """Return the asset that *chain* sees at *location*, or None if none is listed there."""
         for number, row in self._table(chain).items():
-            if location and location == (row.location if isinstance(row, Asset) else _location_of(row)):
+            if location and location == (row.location if isinstance(row, Asset) else location_of(row)):
                 return self._built(chain, number)
         return None
 
@@ -155,9 +159,7 @@ class Assets:
             return None
         if destination.name == asset.chain:
             return asset
-        source = self.registry.find(asset.chain)
-        if source.relay != destination.relay or not destination.relay:
-            return None
+        wanted = self._seen_beyond(wanted, self.registry.find(asset.chain), destination)
         known = self._identities_on(destination)
         for identity in wanted:
             if identity in known:
@@ -177,9 +179,16 @@ class Assets:
         """Tell whether the two are one asset, held on one chain or on two."""
         if a.chain == b.chain:
             return a.id == b.id
-        if self.registry.find(a.chain).relay != self.registry.find(b.chain).relay:
-            return False
-        return not set(self._identities(a)).isdisjoint(self._identities(b))
+        here, there = self.registry.find(a.chain), self.registry.find(b.chain)
+        return not set(self._seen_beyond(self._identities(a), here, there)).isdisjoint(self._identities(b))
+
+    def _seen_beyond(self, identities: tuple[str, ...], here: Chain, there: Chain) -> tuple[str, ...]:
+        """Return *identities* under the relay chain of *here* as that of *there* sees them; none if no bridge joins the two."""
+        if here.relay == there.relay:
+            return identities if here.relay else ()
+        if not here.consensus or not there.consensus:
+            return ()
+        return tuple(across(identity, here.consensus, there.consensus) for identity in identities)
 
     def _mark(self, chain: Chain, number: str, symbol: str) -> str:
         """Return what is said beside the symbol of an asset that its symbol doesn't mean."""
@@ -221,6 +230,19 @@ class Assets:
             return self._unlisted(chain, number)
         raise self._unknown(chain, given, field)
 
+    def _find_location(self, chain: Chain, text: str, field: str) -> Asset:
+        place = write_location(read_location(text, field=field))
+        identity = absolute(place, chain.para_id)
+        fits = [asset for asset in self.all(chain) if identity in self._identities(asset)]
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            raise self._ambiguous(chain, text, fits, field)
+        own = f"{absolute('0/PalletInstance(50)', chain.para_id)}/GeneralIndex("
+        if chain.role == "asset_hub" and identity.startswith(own):
+            return self._find_number(chain, identity[len(own) : -1], text, field)
+        raise self._unknown(chain, text, field)
+
     def _find_symbol(self, chain: Chain, text: str, field: str) -> Asset:
         table = self._table(chain)
         if text in table:
@@ -233,9 +255,12 @@ class Assets:
             return fits[0]
         if not fits:
             raise self._unknown(chain, text, field)
+        raise self._ambiguous(chain, text, fits, field)
+
+    def _ambiguous(self, chain: Chain, given: object, fits: Sequence[Asset], field: str) -> InvalidRequest:
         candidates = ", ".join(asset.label for asset in fits)
-        raise InvalidRequest(
-            f"{field} {shorten(text)} fits more than one asset of {chain.name}: {candidates}, expected an id"
+        return InvalidRequest(
+            f"{field} {shorten(given, 120)} fits more than one asset of {chain.name}: {candidates}, expected an id"
         )
 
     def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
@@ -267,7 +292,7 @@ class Assets:
             symbol="",
             decimals=None,
             kind="assets",
-            location=_TRUST_BACKED.format(number),
+            location=TRUST_BACKED.format(number),
             reserve=hub.name,
         )
 
@@ -281,7 +306,7 @@ class Assets:
             known = self._by_identity[chain.name] = {}
             for number, row in self._table(chain).items():
                 location, kind = (
-                    (row.location, row.kind) if isinstance(row, Asset) else (_location_of(row), _kind_of(row))
+                    (row.location, row.kind) if isinstance(row, Asset) else (location_of(row), kind_of(row))
                 )
                 for identity in _identities(chain, number, kind, location):
                     known.setdefault(identity, number)
@@ -300,7 +325,7 @@ class Assets:
         if table is None:
             native = self._plain_native(chain)
             table = {native.id: native}
-            table.update((row[0], row) for row in _read_rows(chain.name))
+            table.update((row[0], row) for row in read_rows(chain.name))
             canonical = {
                 _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
             }
@@ -335,7 +360,7 @@ class Assets:
 
     def _from_row(self, chain: Chain, row: list[Any]) -> Asset:
         number, symbol, decimals, deposit, _, _, pays, name = (row + [None] * (8 - len(row)))[:8]
-        location = _location_of(row)
+        location = location_of(row)
         return Asset(
             chain=chain.name,
             id=number,
@@ -343,7 +368,7 @@ class Assets:
             name=name or "",
             decimals=decimals,
             existential_deposit=deposit,
-            kind=_kind_of(row),
+            kind=kind_of(row),
             location=location,
             reserve=self._reserve(chain, location),
             pays_fees=pays,
@@ -384,7 +409,7 @@ class Assets:
             raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {_U32}")
         location = table.get("location", native.location if is_native else "")
         if kind == "assets":
-            location = location or _TRUST_BACKED.format(identity)
+            location = location or TRUST_BACKED.format(identity)
         if location:
             read_location(location, field=f"{where}.location")
         deposit = table.get("existential_deposit")
@@ -464,14 +489,6 @@ def _with_configured(
     return meant
 
 
-def _kind_of(row: list[Any]) -> str:
-    return str(row[4]) if len(row) > 4 and row[4] else "assets"
-
-
-def _location_of(row: list[Any]) -> str:
-    return str(row[5]) if len(row) > 5 and row[5] else _TRUST_BACKED.format(row[0])
-
-
 def _identities(chain: Chain, number: str, kind: str, location: str) -> tuple[str, ...]:
     """Return the names under which the network knows an asset, seen from the relay chain."""
     if not location or (chain.role != "relay" and chain.para_id is None):
@@ -481,23 +498,3 @@ def _identities(chain: Chain, number: str, kind: str, location: str) -> tuple[st
         # Abroad, what a contract of the exchange holds goes by its number there.
         return (name, f"Parachain({chain.para_id})/GeneralIndex({number})")
     return (name,)
-
-
-@cache
-def read_listing() -> str:
-    """Return assets.json, as it was when it was first read: a program that was upgraded meanwhile may not know the new one."""
-    from pathlib import Path
-
-    return Path(__file__).with_name("assets.json").read_text(encoding="utf-8")
-
-
-def _read_rows(chain: str) -> Iterator[list[Any]]:
-    """Give the rows of assets.json for *chain*, parsing its line only."""
-    from json import loads
-
-    text = read_listing()
-    start = text.find(f'\n"{chain}":')
-    if start < 0:
-        return
-    end = text.index("\n", start + 1)
-    yield from loads(text[start + len(chain) + 4 : end].rstrip(","))

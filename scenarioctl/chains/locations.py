@@ -84,6 +84,23 @@ def seen_from(identity: str, para_id: int | None) -> str:
     return f"1/{identity or 'Here'}"
 
 
+def across(identity: str, network: str, other: str) -> str:
+    """Return an identity that is seen from the relay chain of *network* as the relay chain of *other* sees it.
+
+    The networks are named as in `Chain.consensus`; both relay chains see their own network without its name.
+    """
+    if network == other:
+        return identity
+    if identity.startswith("../"):
+        outside = identity[3:]
+    else:
+        outside = f"GlobalConsensus({network})" + (f"/{identity}" if identity else "")
+    own = f"GlobalConsensus({other})"
+    if outside == own:
+        return ""
+    return outside[len(own) + 1 :] if outside.startswith(f"{own}/") else f"../{outside}"
+
+
 def chain_identity(chain: "Chain") -> str:
     """Return the location of *chain* seen from its relay chain: `Parachain(1000)`, and `` for the relay chain."""
     if chain.role == "relay":
@@ -91,6 +108,12 @@ def chain_identity(chain: "Chain") -> str:
     if chain.para_id is None:
         raise InvalidRequest(f"{chain.name} has no para_id in the registry, so no message can be sent to it")
     return f"Parachain({chain.para_id})"
+
+
+def place_of(chain: "Chain", viewer: "Chain") -> str:
+    """Return the location of *chain* as *viewer* sees it, which may be beyond a bridge."""
+    identity = across(chain_identity(chain), chain.consensus, viewer.consensus)
+    return seen_from(identity, viewer.para_id)
 
 
 def _read_junction(part: str, text: str, field: str) -> Any:

@@ -1,179 +1,19 @@
-"""The chains scenarioctl knows.  To add one for everybody, add a row to CHAINS; for yourself, a `[chains.NAME]` table to config.toml."""
+"""The chains scenarioctl knows: those of `chains/built_in.py`, and those that a user adds as `[chains.NAME]` in config.toml."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32
+from scenarioctl.chains.built_in import CHAINS, NETWORKS, Chain
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
 from scenarioctl.model.hexadecimal import from_hex
 
-ROLES = ("relay", "asset_hub", "dex", "contracts", "parachain")
+__all__ = ["CHAINS", "ROLES", "Chain", "Registry"]
 
+ROLES = ("relay", "asset_hub", "system", "dex", "contracts", "parachain")
 
-@dataclass(frozen=True, kw_only=True)
-class Chain:
-    """One chain: its identity, its endpoints and its native asset."""
-
-    #: The literal: typed, stored and printed.
-    name: str
-    title: str
-    role: str
-    #: Literal of the relay chain; a relay names itself, a chain without one has "".
-    relay: str
-    para_id: int | None = None
-    #: Hash of block 0; "" if unknown.
-    genesis: str = ""
-    ss58_prefix: int = 42
-    account_format: AccountFormat = ACCOUNT_ID_32
-    symbol: str
-    decimals: int
-    endpoints: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    testnet: bool = False
-
-
-CHAINS = (
-    Chain(
-        name="polkadot",
-        title="Polkadot",
-        role="relay",
-        relay="polkadot",
-        genesis="0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
-        ss58_prefix=0,
-        symbol="DOT",
-        decimals=10,
-        endpoints=(
-            "wss://polkadot-rpc.publicnode.com",
-            "wss://polkadot-rpc.n.dwellir.com",
-            "wss://polkadot.api.onfinality.io/public-ws",
-            "wss://rpc-polkadot.luckyfriday.io",
-        ),
-    ),
-    Chain(
-        name="assetHub",
-        title="Polkadot Asset Hub",
-        role="asset_hub",
-        relay="polkadot",
-        para_id=1000,
-        genesis="0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f",
-        ss58_prefix=0,
-        symbol="DOT",
-        decimals=10,
-        endpoints=(
-            "wss://polkadot-asset-hub-rpc.polkadot.io",
-            "wss://asset-hub-polkadot-rpc.n.dwellir.com",
-            "wss://statemint.api.onfinality.io/public-ws",
-            "wss://rpc-asset-hub-polkadot.luckyfriday.io",
-        ),
-        aliases=("asset-hub", "statemint", "assetHub_polkadot"),
-    ),
-    Chain(
-        name="hydraDx",
-        title="Hydration",
-        role="dex",
-        relay="polkadot",
-        para_id=2034,
-        genesis="0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d",
-        ss58_prefix=0,
-        symbol="HDX",
-        decimals=12,
-        endpoints=(
-            "wss://rpc.hydradx.cloud",
-            "wss://hydration-rpc.n.dwellir.com",
-            "wss://rpc.helikon.io/hydradx",
-        ),
-        aliases=("hydration",),
-    ),
-    Chain(
-        name="kusama",
-        title="Kusama",
-        role="relay",
-        relay="kusama",
-        genesis="0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe",
-        ss58_prefix=2,
-        symbol="KSM",
-        decimals=12,
-        endpoints=(
-            "wss://kusama-rpc.publicnode.com",
-            "wss://kusama-rpc.n.dwellir.com",
-            "wss://kusama.api.onfinality.io/public-ws",
-            "wss://rpc-kusama.luckyfriday.io",
-        ),
-    ),
-    Chain(
-        name="assetHub_kusama",
-        title="Kusama Asset Hub",
-        role="asset_hub",
-        relay="kusama",
-        para_id=1000,
-        genesis="0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a",
-        ss58_prefix=2,
-        symbol="KSM",
-        decimals=12,
-        endpoints=(
-            "wss://kusama-asset-hub-rpc.polkadot.io",
-            "wss://asset-hub-kusama-rpc.n.dwellir.com",
-            "wss://assethub-kusama.api.onfinality.io/public-ws",
-            "wss://rpc-asset-hub-kusama.luckyfriday.io",
-        ),
-        aliases=("kusama_assethub", "statemine"),
-    ),
-    Chain(
-        name="paseo",
-        title="Paseo",
-        role="relay",
-        relay="paseo",
-        # Since the network was started anew in 2026; the Paseo of 2024 was 0x77afd619….
-        genesis="0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd",
-        ss58_prefix=42,
-        symbol="PAS",
-        decimals=10,
-        endpoints=("wss://paseo-rpc.n.dwellir.com", "wss://paseo.rpc.amforc.com"),
-        testnet=True,
-    ),
-    Chain(
-        name="assetHub_paseo",
-        title="Paseo Asset Hub",
-        role="asset_hub",
-        relay="paseo",
-        para_id=1000,
-        genesis="0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2",
-        ss58_prefix=42,
-        symbol="PAS",
-        decimals=10,
-        endpoints=("wss://asset-hub-paseo-rpc.n.dwellir.com", "wss://sys.turboflakes.io/asset-hub-paseo"),
-        aliases=("paseo_assethub",),
-        testnet=True,
-    ),
-    Chain(
-        name="pop",
-        title="Pop Network Testnet",
-        role="contracts",
-        relay="paseo",
-        para_id=4001,
-        ss58_prefix=42,
-        symbol="PAS",
-        decimals=10,
-        endpoints=("wss://rpc1.paseo.popnetwork.xyz",),
-        testnet=True,
-    ),
-    Chain(
-        name="passetHub",
-        title="Passet Hub",
-        role="contracts",
-        relay="paseo",
-        para_id=1111,
-        genesis="0xfd974cf9eaf028f5e44b9fdd1949ab039c6cf9cc54449b0b60d71b042e79aeb6",
-        ss58_prefix=42,
-        symbol="PAS",
-        decimals=10,
-        endpoints=("wss://testnet-passet-hub.polkadot.io",),
-        aliases=("passet-hub",),
-        testnet=True,
-    ),
-)
 
 #: The keys of a `[chains.NAME]` table, and the kind of each value.
 _KEYS: Mapping[str, str] = {
@@ -182,6 +22,7 @@ _KEYS: Mapping[str, str] = {
     "relay": "a text",
     "para_id": "a whole number",
     "genesis": "a text",
+    "spec_name": "a text",
     "ss58_prefix": "a whole number",
     "account_bytes": "a whole number",
     "symbol": "a text",
@@ -189,10 +30,17 @@ _KEYS: Mapping[str, str] = {
     "endpoints": "a list of texts",
     "aliases": "a list of texts",
     "testnet": "true or false",
+    "consensus": "a text",
     "assets": "a list of tables",
 }
+#: What would work instead of an unknown name; all names would be too long for a sentence.
+_EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain list' shows them all"
 #: The keys that may change a built-in chain: none that would make it another chain.
 _OVERRIDES = ("endpoints", "assets")
+#: Runtimes accept teleports only from and to system parachains, whose ids are below.
+LOWEST_PUBLIC_PARA_ID = 2000
+#: Chains that were built in until they closed (`chains/closed.py`).
+_FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 
 class Registry:
@@ -208,15 +56,22 @@ class Registry:
                     f"chains.{name} {shorten(table)} is not a table, expected [chains.{name}] with role, symbol, …"
                 )
             _check_keys(name, table)
+            if name in _FORMERLY_BUILT_IN and set(table) <= set(_OVERRIDES):
+                # The table of a chain that has closed must not stop every command.
+                continue
             if name in chains:
                 chains[name] = _override(chains[name], table)
             else:
                 chains[name] = _read_chain(name, table)
             self._asset_tables[name] = tuple(table.get("assets", ()))
         self._chains = chains
-        self._names = self._index()
         for chain in chains.values():
             self._check_relay(chain)
+        for name, chain in chains.items():
+            relay = chains.get(chain.relay)
+            if relay is not None and chain.consensus != relay.consensus:
+                chains[name] = replace(chain, consensus=relay.consensus)
+        self._names = self._index()
 
     def find(self, name: object, *, field: str = "chain") -> Chain:
         """Return the chain called *name*, or by an alias or its title, whatever the case, spaces, `_` and `-`."""
@@ -257,17 +112,25 @@ class Registry:
         if isinstance(name, str) and name.isascii():
             chain = self._names.get(name.lower()) or self._folded.get(fold(name))
         if chain is None:
+            from scenarioctl.chains.closed import find_closed, find_unreachable
+
+            closed = find_closed(name)
+            if closed is not None:
+                raise error(f"{field} {shorten(name)} is {closed}: {closed.instead}")
+            unreachable = find_unreachable(name)
+            if unreachable:
+                raise error(f"{field} {shorten(name)} is {unreachable}")
             raise error(f"{field} {shorten(name)} is not a chain, {self._suggest(name)}")
         return chain
 
     def _suggest(self, name: object) -> str:
-        """Return the chain that *name* may mean, in a question, or all of them."""
+        """Return the chain that *name* may mean, in a question, or some that everybody knows."""
         spellings = {
             spelling: chain.name
             for chain in self._chains.values()
             for spelling in (chain.name, *chain.aliases, chain.title)
         }
-        return suggest(name, spellings, otherwise=f"expected one of: {', '.join(self._chains)}", cutoff=0.7)
+        return suggest(name, spellings, otherwise=_EXPECTED, cutoff=0.7)
 
     @cached_property
     def _folded(self) -> Mapping[str, Chain | None]:
@@ -333,8 +196,10 @@ def _is_kind(value: object, kind: str) -> bool:
 
 
 def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
-    for key in table:
-        if key not in _OVERRIDES:
+    built_in = {**vars(chain), "aliases": list(chain.aliases), "account_bytes": chain.account_format.length}
+    for key, value in table.items():
+        # What agrees may stay: the chain may have been declared before it was built in.
+        if key not in _OVERRIDES and value != built_in.get(key):
             raise InvalidRequest(
                 f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {' or '.join(_OVERRIDES)}, or a new name"
             )
@@ -362,18 +227,32 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         raise InvalidRequest(
             f"chains.{name}.relay {shorten(relay)} is another chain, but {name} is a relay: expected {name!r}, or none"
         )
-    if role in ("asset_hub", "dex"):
+    consensus = table.get("consensus", "")
+    if consensus and (role != "relay" or consensus not in NETWORKS):
+        raise InvalidRequest(
+            f"chains.{name}.consensus {shorten(consensus)} is not the network of a relay chain that a bridge leads to, expected one of: {', '.join(NETWORKS)}"
+            if role == "relay"
+            else f"chains.{name}.consensus {shorten(consensus)} belongs in the table of its relay chain: expected none in a table with role {role}"
+        )
+    if role in ("asset_hub", "system", "dex"):
         for key in ("relay", "para_id"):
             if key not in table:
                 raise InvalidRequest(
                     f"chains.{name}.{key} is missing, transfers of a chain with role {role} cannot be addressed without it"
                 )
+    if role in ("asset_hub", "system") and table["para_id"] >= LOWEST_PUBLIC_PARA_ID:
+        # Teleports to it would burn DOT: no such chain mints what it gets.
+        raise InvalidRequest(
+            f'chains.{name}.para_id {table["para_id"]} is not that of a system chain, expected one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"'
+        )
     genesis = table.get("genesis", "").lower()
     if genesis and len(from_hex(genesis) or b"") != 32:
         raise InvalidRequest(
             f"chains.{name}.genesis {shorten(genesis, 80)} is not a block hash, expected 0x and 64 hex digits"
         )
-    for key, limit in (("ss58_prefix", 16383), ("decimals", 38), ("para_id", 2**32 - 1)):
+    # Accounts of 20 bytes are not written with it, and their chains have any number.
+    largest_prefix = 16383 if table.get("account_bytes", 32) == ACCOUNT_ID_32.length else 2**16 - 1
+    for key, limit in (("ss58_prefix", largest_prefix), ("decimals", 38), ("para_id", 2**32 - 1)):
         if table.get(key, 0) > limit:
             raise InvalidRequest(
                 f"chains.{name}.{key} {shorten(table[key])} is too large, expected at most {limit}"
@@ -390,6 +269,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         relay=relay,
         para_id=None if role == "relay" else table.get("para_id"),
         genesis=genesis,
+        spec_name=table.get("spec_name", ""),
         ss58_prefix=table.get("ss58_prefix", 42),
         account_format=ACCOUNT_FORMATS[account_bytes],
         symbol=table["symbol"],
@@ -397,4 +277,5 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         endpoints=tuple(table.get("endpoints", ())),
         aliases=tuple(table.get("aliases", ())),
         testnet=table.get("testnet", True),
+        consensus=consensus,
     )

@@ -3,8 +3,8 @@
 Transfers are built by these facts, read from the source of each runtime, and by nothing that a runtime merely lets
 through: the relay chain still sends DOT to a parachain over the wrong reserve.
 
-To add a chain, write its `TrustFacts` with their source and a row in `TRUST`.  Its routes are rows in
-`transactions/transfer/routes.py`.
+To add a chain, write its `TrustFacts` with their source and a row in `TRUST`; `tools/curate_routes.py` then writes its
+routes.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import chain_identity, seen_from
+from scenarioctl.chains.built_in import NETWORKS
+from scenarioctl.chains.locations import chain_identity, place_of, seen_from
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -23,8 +24,12 @@ class Sender(StrEnum):
 
     RELAY = "the relay chain"
     ASSET_HUB = "the Asset Hub"
+    #: Runtimes tell system parachains by their para id, which is below 2000.
+    SYSTEM = "a system parachain, of which the Asset Hub is one"
     #: The chain in whose location the asset is: `1/Parachain(2034)` for `1/Parachain(2034)/GeneralIndex(0)`.
     OWNER = "the chain that issued the asset"
+    #: The Asset Hub of the other network, through the Bridge Hubs of both.
+    BEYOND_BRIDGE = "the Asset Hub beyond the bridge"
 
 
 class ExecutionFees(StrEnum):
@@ -49,10 +54,20 @@ class Accepted:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForeignReserve:
+    """The reserve beyond a bridge of assets that an Asset Hub holds for its parachains."""
+
+    #: Their location as the Asset Hub sees it; a `*` at the end stands for anything.
+    asset: str
+    #: The reserve that `ForeignAssets.Reserves` has for each of them, not teleportable.
+    reserve: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrustFacts:
     """What one runtime accepts from other chains."""
 
-    #: Chains of one kind have the same routes: `relay`, `asset_hub` or `hydration`.
+    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `astar`, `mythos`, `bifrost` or `unique`.
     kind: str
     #: Location of the native asset as the chain sees it.
     native: str
@@ -60,31 +75,68 @@ class TrustFacts:
     reserves: tuple[Accepted, ...] = ()
     #: Assets accepted as a teleport (IsTeleporter).
     teleports: tuple[Accepted, ...] = ()
+    #: Assets from beyond a bridge that the chain, an Asset Hub, backs for the parachains.
+    foreign_reserves: tuple[ForeignReserve, ...] = ()
     #: Whether its users can send teleports (XcmTeleportFilter).
     sends_teleports: bool
     execution_fees: ExecutionFees
-    #: Where the facts were read.
+    #: Where the facts were read, and when.
     source: str
+    read: str = "2026-11-23"
 
 
 _POLKADOT = TrustFacts(
     kind="relay",
     native="0/Here",
-    teleports=(Accepted(asset="0/Here", sender=Sender.ASSET_HUB),),
+    teleports=(Accepted(asset="0/Here", sender=Sender.SYSTEM),),
     sends_teleports=True,
     execution_fees=ExecutionFees.NATIVE,
     source="polkadot-fellows/runtimes@cb16c0820, relay/polkadot/src/xcm_config.rs",
 )
+#: Assets that two Asset Hubs accept from each other through the Bridge Hubs, by the network whose Asset Hub accepts them.
+#: `ForeignAssets.Reserves` of each decides asset by asset; these are the rules that its entries were migrated from.
+#: Asked too: TrustedQueryApi of asset-hub-kusama 2000002 says true to both rows of Kusama (read 2026-11-22).
+_BRIDGED: Mapping[str, tuple[Accepted, ...]] = {
+    "Polkadot": (
+        Accepted(asset="2/GlobalConsensus(Kusama)", sender=Sender.BEYOND_BRIDGE),
+        Accepted(asset="2/GlobalConsensus(Kusama)/*", sender=Sender.BEYOND_BRIDGE),
+    ),
+    "Kusama": (
+        Accepted(asset="2/GlobalConsensus(Polkadot)", sender=Sender.BEYOND_BRIDGE),
+        Accepted(asset="2/GlobalConsensus(Polkadot)/*", sender=Sender.BEYOND_BRIDGE),
+        Accepted(asset="2/GlobalConsensus(Ethereum:1)", sender=Sender.BEYOND_BRIDGE),
+        Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.BEYOND_BRIDGE),
+    ),
+}
 _ASSET_HUB = TrustFacts(
     kind="asset_hub",
     native="1/Here",
     teleports=(
         Accepted(asset="1/Here", sender=Sender.RELAY),
+        Accepted(asset="1/Here", sender=Sender.SYSTEM),
         Accepted(asset="1/Parachain(*", sender=Sender.OWNER, decided_by="ForeignAssets.Reserves"),
+    ),
+    # The list that migrations.rs of the same commit wrote; the owner of an asset can change its entry since.
+    foreign_reserves=(
+        ForeignReserve(asset="2/GlobalConsensus(Ethereum:1)*", reserve="2/GlobalConsensus(Ethereum:1)"),
+        ForeignReserve(
+            asset="2/GlobalConsensus(Kusama)*", reserve="2/GlobalConsensus(Kusama)/Parachain(1000)"
+        ),
     ),
     sends_teleports=True,
     execution_fees=ExecutionFees.POOLED,
     source="polkadot-fellows/runtimes@cb16c0820, system-parachains/asset-hubs/asset-hub-polkadot/src/xcm_config.rs",
+)
+_SYSTEM = TrustFacts(
+    kind="system",
+    native="1/Here",
+    teleports=(
+        Accepted(asset="1/Here", sender=Sender.RELAY),
+        Accepted(asset="1/Here", sender=Sender.SYSTEM),
+    ),
+    sends_teleports=True,
+    execution_fees=ExecutionFees.NATIVE,
+    source="the chains below",
 )
 _HYDRATION = TrustFacts(
     kind="hydration",
@@ -100,7 +152,14 @@ _HYDRATION = TrustFacts(
     source="galacticcouncil/hydration-node@5e61c1fa3, runtime/hydradx/src/xcm.rs",
 )
 
-#: The facts of each chain that is built in.
+
+def _system(runtime: str) -> TrustFacts:
+    return replace(
+        _SYSTEM, source=f"polkadot-fellows/runtimes@cb16c0820, system-parachains/{runtime}/src/xcm_config.rs"
+    )
+
+
+#: The facts of the built-in chains whose facts are known.
 TRUST: Mapping[str, TrustFacts] = {
     "polkadot": _POLKADOT,
     "assetHub": _ASSET_HUB,
@@ -110,19 +169,80 @@ TRUST: Mapping[str, TrustFacts] = {
     ),
     "assetHub_kusama": replace(
         _ASSET_HUB,
+        foreign_reserves=(
+            ForeignReserve(
+                asset="2/GlobalConsensus(Polkadot)*", reserve="2/GlobalConsensus(Polkadot)/Parachain(1000)"
+            ),
+            ForeignReserve(
+                asset="2/GlobalConsensus(Ethereum:1)*", reserve="2/GlobalConsensus(Polkadot)/Parachain(1000)"
+            ),
+        ),
         source="polkadot-fellows/runtimes@cb16c0820, system-parachains/asset-hubs/asset-hub-kusama/src/xcm_config.rs",
     ),
     "paseo": replace(
         _POLKADOT, source="not read: paseo-network/runtimes follows the configuration of Polkadot"
     ),
     "assetHub_paseo": replace(
-        _ASSET_HUB, source="not read: paseo-network/runtimes follows the configuration of Polkadot"
+        _ASSET_HUB,
+        foreign_reserves=(),
+        source="not read: paseo-network/runtimes follows the configuration of Polkadot",
+    ),
+    "people": replace(
+        _system("people/people-polkadot"),
+        # HOLLAR, which pays fees there too.
+        reserves=(Accepted(asset="1/Parachain(2034)/GeneralIndex(222)", sender=Sender.OWNER),),
+    ),
+    "bridgeHub": _system("bridge-hubs/bridge-hub-polkadot"),
+    "coretime": _system("coretime/coretime-polkadot"),
+    "collectives": _system("collectives/collectives-polkadot"),
+    "people_kusama": _system("people/people-kusama"),
+    "bridgeHub_kusama": _system("bridge-hubs/bridge-hub-kusama"),
+    "coretime_kusama": _system("coretime/coretime-kusama"),
+    "encointer": _system("encointer"),
+    "astar": TrustFacts(
+        kind="astar",
+        native="0/Here",
+        reserves=(
+            Accepted(asset="1/Here", sender=Sender.ASSET_HUB),
+            Accepted(asset="1/Parachain(*", sender=Sender.OWNER),
+        ),
+        sends_teleports=False,
+        execution_fees=ExecutionFees.PRICED,
+        source="AstarNetwork/Astar@b664ce856, primitives/src/xcm/mod.rs",
+    ),
+    "bifrost": TrustFacts(
+        kind="bifrost",
+        native="0/GeneralKey(0x0001)",
+        # Later runtimes may take more: what they take is not built on.
+        reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
+        sends_teleports=False,
+        execution_fees=ExecutionFees.PRICED,
+        source="bifrost-io/bifrost@2026c1494 (spec 14000, of October 2024), runtime/bifrost-polkadot/src/xcm_config.rs",
+    ),
+    "unique": TrustFacts(
+        kind="unique",
+        native="0/Here",
+        # It took DOT from the relay chain, the wrong reserve now: whether it takes it from the Asset Hub was not read.
+        reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
+        sends_teleports=False,
+        execution_fees=ExecutionFees.PRICED,
+        source="UniqueNetwork/unique-chain@e3307f0af (spec 10180082, of June 2025), runtime/common/config/xcm.rs",
+    ),
+    # It accepts more than it can hold: of what isn't its own asset, nothing is credited, and DOT is burnt.
+    "mythos": TrustFacts(
+        kind="mythos",
+        native="0/Here",
+        teleports=(Accepted(asset="0/Here", sender=Sender.ASSET_HUB),),
+        sends_teleports=True,
+        execution_fees=ExecutionFees.NATIVE,
+        source="paritytech/project-mythical@e1da8f2, runtime/mainnet/src/xcm_config.rs",
     ),
 }
 #: The facts that a chain of config.toml declares with its role.  A parachain and a chain of contracts declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
     "relay": replace(_POLKADOT, source="the role in config.toml"),
     "asset_hub": replace(_ASSET_HUB, source="the role in config.toml"),
+    "system": replace(_SYSTEM, source="the role in config.toml"),
     "dex": replace(_HYDRATION, source="the role in config.toml"),
 }
 
@@ -135,10 +255,15 @@ def trust_of(chain: "Chain") -> TrustFacts | None:
 def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
     """Tell whether *receiver* accepts the asset from *sender* as its reserve.
 
-    *identity* is the asset's location seen from the relay chain (`chains.locations.absolute`).
+    *identity* is the asset's location seen from the relay chain of *receiver* (`chains.locations.absolute`).
     """
     facts = trust_of(receiver)
-    return facts is not None and _accepts(facts.reserves, receiver, identity, sender, registry)
+    if facts is None:
+        return False
+    rows = facts.reserves
+    if facts.kind == "asset_hub":
+        rows += _BRIDGED.get(receiver.consensus, ())
+    return _accepts(rows, receiver, identity, sender, registry)
 
 
 def accepts_teleport(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
@@ -153,6 +278,16 @@ def accepts_teleport(receiver: "Chain", identity: str, sender: "Chain", registry
     )
 
 
+def foreign_reserve(hub: "Chain", identity: str) -> str:
+    """Return the reserve beyond a bridge of an asset that *hub* backs for its parachains; "" if it backs no such asset."""
+    facts = trust_of(hub)
+    location = seen_from(identity, hub.para_id)
+    for row in () if facts is None else facts.foreign_reserves:
+        if matches(row.asset, location):
+            return row.reserve
+    return ""
+
+
 def _accepts(
     rows: tuple[Accepted, ...], receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
 ) -> bool:
@@ -163,6 +298,23 @@ def _accepts(
         if _is_sender(row.sender, receiver, identity, sender, registry):
             return True
     return False
+
+
+def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bool:
+    """Tell whether the two are the Asset Hubs of two networks that the Bridge Hubs join."""
+    return (
+        {chain.consensus, other.consensus} == set(NETWORKS)
+        and chain == registry.asset_hub(chain)
+        and other == registry.asset_hub(other)
+    )
+
+
+def chain_beyond(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
+    """Return the chain beyond a bridge that *origin* sees at *place*; None if that is no chain to which messages cross."""
+    for chain in registry.all():
+        if is_beyond_bridge(origin, chain, registry) and place == place_of(chain, origin):
+            return chain
+    return None
 
 
 def matches(pattern: str, location: str) -> bool:
@@ -177,6 +329,15 @@ def _is_sender(
         return sender == registry.relay_of(receiver)
     if wanted is Sender.ASSET_HUB:
         return sender == registry.asset_hub(receiver)
+    if wanted is Sender.SYSTEM:
+        # Of two Asset Hubs under one relay chain, messages go to the first.
+        return sender == registry.asset_hub(receiver) or (
+            sender.role == "system" and sender.relay == receiver.relay
+        )
+    if wanted is Sender.BEYOND_BRIDGE:
+        return is_beyond_bridge(sender, receiver, registry)
+    if sender.relay != receiver.relay:
+        return False
     # The relay chain is nobody's reserve: its own asset is backed by the Asset Hub.
     home = chain_identity(sender)
     return bool(home) and (identity == home or identity.startswith(f"{home}/"))

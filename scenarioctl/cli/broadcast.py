@@ -8,7 +8,7 @@ import click
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import read_tx
-from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
 
 
@@ -26,12 +26,21 @@ from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
     default="",
     help="Wait until it is in-block or finalized, and print what it did there.",
 )
+@option(
+    "--job",
+    metavar="ID",
+    shell_complete=complete_jobs,
+    default="",
+    help="With --draft: the job whose draft was signed. The draft is marked as sent.",
+)
+@option("--draft", metavar="SEQ", default="", help="The draft that was signed, by its seq in job mempool.")
+@click.option("--again", is_flag=True, help="Send once more what was sent before, if no block has it.")
 @option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
 def broadcast(tx: str, **fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
     It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
-    nonce. With --wait, the exit code is 6 if the chain included it and it failed.
+    nonce. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
     """
     from scenarioctl.cli.progress import shown_progress
 

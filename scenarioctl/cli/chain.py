@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.probing import Probe
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 
 @click.group(cls=Group)
@@ -30,7 +31,7 @@ def chain() -> None:
     metavar="ROLE",
     choices=ROLES,
     default="",
-    help="Only relay, asset_hub, dex, contracts or parachain.",
+    help="Only relay, asset_hub, system, dex, contracts or parachain.",
 )
 @option(
     "--sort",
@@ -66,6 +67,7 @@ def _draw_chain(answer: dict[str, Any]) -> None:
     facts = {
         "chain": f"{answer['name']} ({answer['title']})",
         "role": answer["role"] + (", a test network" if answer["testnet"] else ""),
+        **({"doubt": answer["doubt"]} if answer["doubt"] else {}),
         "relay chain": answer["relay"] or "none",
         "para id": "none" if answer["para_id"] is None else answer["para_id"],
         "aliases": ", ".join(answer["aliases"]) or "none",
@@ -177,17 +179,40 @@ def check(chains: tuple[str, ...]) -> None:
         click.get_current_context().exit(OUTCOMES[ChainUnreachable.code].exit)
 
 
-@chain.command(example="scenarioctl chain refresh polkadot assetHub hydraDx")
+@chain.command(
+    example="scenarioctl chain refresh polkadot assetHub hydraDx\n"
+    "  scenarioctl chain refresh people --from people.scale --runtime 'people-polkadot 2002002'"
+)
 @argument("chains", metavar="CHAIN...", nargs=-1, required=True)
-def refresh(chains: tuple[str, ...]) -> None:
+@option(
+    "--from",
+    "source",
+    metavar="FILE",
+    default="",
+    help="Make the table of one chain from a file of metadata (version 14 to 16) instead; - reads stdin.",
+)
+@option(
+    "--runtime",
+    metavar="NAME VERSION",
+    default="",
+    help="With --from: the runtime that the file must hold, like 'people-polkadot 2002002'.",
+)
+def refresh(chains: tuple[str, ...], source: str, runtime: str) -> None:
     """Fetch the runtime tables that the chains have now, so that --offline builds with them.
 
     A second endpoint is asked too, and two that contradict each other are refused. Where there is no second one, you vouch for the
-    one that answers.
+    one that answers. With --from no endpoint is asked, and you vouch for the file.
     """
     app = open_application()
     asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
-    rows = [_refresh_one(app, each) for each in asked.values()]
+    if runtime and not source:
+        raise InvalidRequest("runtime is only for --from FILE, expected both or neither")
+    if source:
+        if len(asked) > 1:
+            raise InvalidRequest(f"from is a file of one chain, not of {len(asked)}: expected one CHAIN")
+        rows = [_refresh_from_file(app, each, source, runtime) for each in asked.values()]
+    else:
+        rows = [_refresh_one(app, each) for each in asked.values()]
     print_table(
         {"chains": rows},
         ("chain", "runtime", "endpoint", "confirmed by", "bundled", "kept in"),
@@ -206,13 +231,35 @@ def refresh(chains: tuple[str, ...]) -> None:
 
 
 def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
-    from scenarioctl.runtime.table import load_bundled
-    from scenarioctl.runtime.table_cache import save_cached
-
     client = app.client(each)
     table = run(client.fetch_table())
     # Whoever asks for it by hand vouches for the endpoints.
     agreed, table.told_by = not table.told_by, ""
+    return _keep(app, each, table, client.endpoint, "endpoints" if agreed else "user")
+
+
+def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: str) -> dict[str, Any]:
+    from scenarioctl.cli.input import read_bytes
+    from scenarioctl.runtime.metadata_file import FILE_LIMIT, read_metadata_file
+    from scenarioctl.runtime.table import BUNDLED
+
+    if not each.genesis:
+        raise InvalidRequest(f"chains.{each.name}.genesis is missing: a table is kept by it")
+    table = read_metadata_file(
+        read_bytes(source, field="from", limit=FILE_LIMIT),
+        chain=each.name,
+        spec_name=each.spec_name or BUNDLED.get(each.name, ""),
+        expected=runtime,
+    )
+    return _keep(app, each, table, "stdin" if source == "-" else source, "user")
+
+
+def _keep(
+    app: "Application", each: "Chain", table: "RuntimeTable", origin: str, confirmed_by: str
+) -> dict[str, Any]:
+    from scenarioctl.runtime.table import load_bundled
+    from scenarioctl.runtime.table_cache import save_cached
+
     path = None
     if each.genesis:
         try:
@@ -224,12 +271,12 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
     bundled = load_bundled(each.name)
     return {
         "name": each.name,
-        "endpoint": client.endpoint,
+        "endpoint": origin,
         "spec_name": table.spec_name,
         "spec_version": table.spec_version,
         "metadata_version": table.metadata_version,
         "bundled_spec_version": bundled.spec_version if bundled else None,
-        "confirmed_by": "endpoints" if agreed else "user",
+        "confirmed_by": confirmed_by,
         "path": None if path is None else str(path),
     }
 

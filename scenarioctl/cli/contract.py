@@ -31,7 +31,7 @@ def contract() -> None:
     "--chain",
     metavar="CHAIN",
     default="",
-    help="The contracts chain on which to look for it (default: passetHub for ink! 6, else pop).",
+    help="The chain to look for it on (default: assetHub for ink! 6, else none).",
 )
 @click.argument("address", metavar="ADDRESS")
 def info(abi: str, **fields: Any) -> None:

@@ -25,7 +25,8 @@ def preview(
 ) -> None:
     """Draw a flow file (- for stdin) without storing it, on the terminal or into a file.
 
-    Without a file, the terminal shows the picture if it can; otherwise it is drawn as text. Cards show the problem of their step.
+    Without a file, the terminal shows the picture if it can; otherwise it is drawn as text. Cards show the problem of their step, and
+    stderr has all of them in full.
     """
     text = read_text(flow, field="file", limit=FLOW_LIMIT)
     show_preview(output, format, draw, {"flow": text, "syntax": syntax_of(flow, syntax), **fields})

@@ -27,8 +27,6 @@ _NOT_IMPORTED = {"substrate-interface"}
 _AHEAD = 10
 #: Seconds that a chain's newest block may be old.
 _OLD = 120
-#: Key of `Timestamp.Now` in the storage of any chain.
-_NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
 
 
 @dataclass(frozen=True)
@@ -227,21 +225,22 @@ def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any
 
 def _block_age(app: "Application", one: "Probe") -> tuple[str, float] | None:
     from scenarioctl.chains.connection import Connection
+    from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
 
     async def ask() -> Any:
         connection = await Connection.open(app.registry.find(one.chain), one.endpoint)
         try:
-            return await connection.call("state_getStorage", _NOW)
+            return await connection.call("state_getStorage", TIMESTAMP_NOW)
         finally:
             await connection.abort()
 
     try:
-        raw = bytes.fromhex(run(ask())[2:])
-    except (ScenarioctlError, OSError, TypeError, ValueError):
+        milliseconds = read_timestamp(run(ask()))
+    except (ScenarioctlError, OSError):
         return None
-    if len(raw) != 8:
+    if milliseconds is None:
         return None
-    return one.endpoint, app.clock() / 1e9 - int.from_bytes(raw, "little") / 1000
+    return one.endpoint, app.clock() / 1e9 - milliseconds / 1000
 
 
 # The daemon, and the clock

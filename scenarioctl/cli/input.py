@@ -19,6 +19,17 @@ def read_tx(tx: str) -> str:
 
 def read_text(path: str, *, field: str, limit: int) -> str:
     """Return the text of the file *path*, or of stdin for `-`."""
+    data = read_bytes(path, field=field, limit=limit)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong"
+        ) from None
+
+
+def read_bytes(path: str, *, field: str, limit: int) -> bytes:
+    """Return what is in the file *path*, or comes from stdin for `-`."""
     if not path:
         raise InvalidRequest(f"{field} '' is empty, expected the path of a file, or - for stdin")
     try:
@@ -35,9 +46,4 @@ def read_text(path: str, *, field: str, limit: int) -> str:
         raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason_of(error)}") from None
     if len(data) > limit:
         raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(
-            f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong"
-        ) from None
+    return data

@@ -20,10 +20,17 @@ from scenarioctl.cli.execution import (
     tell,
 )
 from scenarioctl.cli.following import LOOK, Following
-from scenarioctl.cli.job_output import LogPrinter, newest_options, print_drafts, read_local, state_option
+from scenarioctl.cli.job_output import (
+    LogPrinter,
+    newest_options,
+    print_drafts,
+    read_local,
+    run_option,
+    state_option,
+)
 from scenarioctl.cli.job_watch import watch
 from scenarioctl.cli.options import argument, complete_jobs, option
-from scenarioctl.cli.output import brief_time, draw_facts, draw_table, short_time
+from scenarioctl.cli.output import brief_duration, brief_time, draw_facts, draw_table, short_time
 from scenarioctl.cli.shared_options import page_options, schedule_options
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import RUN_FAILED
@@ -123,6 +130,8 @@ def status(**fields: Any) -> None:
     def draw() -> None:
         facts = dict(standing.answer)
         runs = facts.pop("last_runs", [])
+        # For pictures, which draw them by their nodes.
+        facts.pop("last_steps", None)
         facts["notify"] = ", ".join(facts["notify"])
         for name in ("changed", "next", "last", "finished"):
             facts[name] = short_time(facts[name])
@@ -193,6 +202,26 @@ def list_(**fields: Any) -> None:
 job.add_command(watch)
 
 
+@job.command(operation="job_runs.list_runs", example="scenarioctl job runs 3kf9Qz7aB --limit 10")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
+@page_options
+def runs(**fields: Any) -> None:
+    """List the finished runs of a job, newest first. Give a number to `job logs` or `job mempool` with --run."""
+    page = perform(**fields).answer
+    rows = (
+        (
+            row["number"],
+            short_time(row["started"]),
+            brief_duration(row["seconds"]),
+            row["outcome"],
+            row["drafts"],
+            row["failure"],
+        )
+        for row in page["runs"]
+    )
+    print_table(page, ("run", "started", "took", "result", "drafts", "failure"), rows)
+
+
 @job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
 @argument("id", metavar="ID", shell_complete=complete_jobs)
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
@@ -204,6 +233,7 @@ job.add_command(watch)
 )
 @option("--limit", metavar="N", default="", help="At most this many lines (default all).")
 @newest_options
+@run_option
 @click.option(
     "--times", is_flag=True, help="Say when each line was written, as on a terminal and with --json."
 )
@@ -233,6 +263,7 @@ def logs(follow: bool, times: bool, **fields: Any) -> None:
 )
 @option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
 @newest_options
+@run_option
 def mempool(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
     fields["since"] = read_local(fields["since"])

@@ -21,6 +21,9 @@ newest_options = together(
     ),
 )
 
+run_option = option(
+    "--run", metavar="NUMBER", default="", help="Only those of the run with this number of `job runs`."
+)
 
 state_option = option(
     "--state",
@@ -73,6 +76,17 @@ class LogPrinter:
         return line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
 
 
+def _say_state(draft: Mapping[str, Any]) -> str:
+    """Return what became of a draft: of one that was sent, how far its transaction has come."""
+    if "sent" not in draft:
+        return str(draft.get("state", ""))
+    sent = draft["sent"]
+    if sent["block_number"] is not None:
+        state = "failed" if sent["success"] is False else sent["state"]
+        return f"{state} {sent['block_number']}"
+    return "may have been sent" if sent["state"] == "uncertain" else str(sent["state"])
+
+
 def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
     """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
 
@@ -84,8 +98,8 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
             short_time(each["Date"]) if on_terminal else each["Date"],
             each["txType"],
             each["chain"],
-            each["amount"],
-            each.get("state", ""),
+            each.get("human", each["amount"]) if on_terminal else each["amount"],
+            _say_state(each) if on_terminal else each.get("state", ""),
             each["tx"],
             each.get("seq", ""),
         )

@@ -42,12 +42,17 @@ COMMANDS = {
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
     "scenario": ("scenario", "scenario", "List, show, change, import, export and delete scenarios."),
+    "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "store": ("store", "store", "Create, check, copy and migrate the store."),
     "template": ("template", "template", "Count stored scenarios."),
-    "tx": ("tx", "tx", "Decode, check and assemble transactions, and make signing payloads."),
+    "tx": (
+        "tx",
+        "tx",
+        "Decode, check, assemble and track transactions, and make signing payloads.",
+    ),
     "version": ("about", "version", "Print the version."),
     "webhook": ("webhook", "webhook", "Post and list the events of webhook steps."),
-    "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
+    "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers, and claim trapped assets."),
 }
 
 #: Words that people type first, and the command lines that they may mean.
@@ -87,7 +92,6 @@ MEANT = {
     "show": ("scenario show", "chain show", "asset show", "config show"),
     "sign": ("tx payload", "tx assemble"),
     "start": ("job start",),
-    "status": ("job status",),
     "stop": ("job stop",),
     "submit": ("broadcast",),
     "swap": ("create swap", "quote"),

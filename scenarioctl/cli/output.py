@@ -87,6 +87,17 @@ def brief_time(moment: str | None) -> str | None:
     return f"{time:%b %d %H:%M}" if time.year == today.year else f"{time:%Y-%m-%d}"
 
 
+def brief_duration(seconds: float) -> str:
+    """Return a duration in its one or two largest units: `0.4s`, `12s`, `3m 20s`, `2h 5m`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    for size, unit, smaller, smaller_unit in ((3600, "h", 60, "m"), (60, "m", 1, "s")):
+        if whole >= size:
+            return f"{whole // size}{unit} {whole % size // smaller}{smaller_unit}"
+    return f"{whole}s"
+
+
 def describe_amount(amount: Mapping[str, Any]) -> str:
     """Return an AmountAnswer in words: in whole tokens if the asset's decimals are known."""
     return amount["human"] or f"{amount['value']} of the smallest unit of {amount['asset']}"

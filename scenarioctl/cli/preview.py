@@ -2,12 +2,13 @@
 
 import sys
 from base64 import b64decode
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from scenarioctl.cli.commands import Command
-from scenarioctl.cli.execution import asked_for_data, emit, perform, tell
+from scenarioctl.cli.execution import asked_for_data, emit, perform, tell, warn
 from scenarioctl.cli.options import argument, option, together
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
@@ -38,6 +39,9 @@ picture_options = together(
         metavar="N",
         default="",
         help="Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000.",
+    ),
+    click.option(
+        "--compact", is_flag=True, help="Leave out the chains that the card of a transfer or a swap names."
     ),
     option(
         "--draw",
@@ -70,10 +74,13 @@ def show_preview(output: str | None, format: str | None, draw: str | None, field
         raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")
 
     def ask(form: str, **more: str) -> Any:
-        return perform(
+        answer = perform(
             format=form,
             **fields | more,
         ).answer
+        if not asked_for_data():
+            _warn_of_problems(answer.get("problems", ()))
+        return answer
 
     if form is not None and form not in _ENDINGS.values():
         # Refused in the words of the endpoint.
@@ -90,6 +97,15 @@ def show_preview(output: str | None, format: str | None, draw: str | None, field
         click.echo(b64decode(ask(form)["img"]), nl=False)
     else:
         _show(ask, draw, form, fields)
+
+
+def _warn_of_problems(problems: Iterable[Mapping[str, Any]]) -> None:
+    """Print each problem of a flow file in full: a card has room for its beginning."""
+    for each in problems:
+        if not each.get("waiting"):
+            field = each.get("field")
+            joint = "." if field and each["problem"].startswith(field) else ": "
+            warn(f"{each['step']}{joint}{each['problem']}")
 
 
 def _choose_format(output: str | None, given: str | None) -> str | None:

@@ -94,6 +94,8 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         draw_json(shown)
     else:
         print_answer(result, plain="result")
+    if "human" in result.answer and sys.stdout.isatty() and not asked_for_data():
+        tell(result.answer["human"])
 
 
 def _drawable(text: str) -> Any:

@@ -1,13 +1,13 @@
 """`scenarioctl scenario` and its short form `info`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, show_check
+from scenarioctl.cli.check_report import check_option, show_check, show_meaning
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     asked_for_data,
@@ -22,7 +22,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.input import IMPORT_LIMIT, read_text
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
+from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.scenario_changes import duplicate, edit, flow, print_flow, rename, tag
 from scenarioctl.cli.shared_options import page_options, transaction_options, yes_option
@@ -64,19 +64,38 @@ def scenario() -> None:
     help="Last first, or first first. Default: the newest first, or from A to Z.",
 )
 def list_(**fields: Any) -> None:
-    """List the stored scenarios, the newest first: id, date, summary."""
+    """List the stored scenarios, the newest first: id, date, what it does.
+
+    Name and tags, the receiver and the last run have columns if any of the rows has one.
+    """
     page = perform(**fields).answer
-    labels = [each for each in ("name", "tags") if any(row.get(each) for row in page["scenarios"])]
-    rows = (
-        (
-            row["id"],
-            short_time(row["created"]),
-            *(_label(row.get(each)) for each in labels),
-            row["summary"],
-        )
-        for row in page["scenarios"]
-    )
-    print_table(page, ("id", "created", *labels, "summary"), rows)
+    shown = page["scenarios"]
+    columns: dict[str, Callable[[Any], object]] = {
+        "id": lambda row: row["id"],
+        "created": lambda row: short_time(row["created"]),
+        "name": lambda row: _label(row.get("name")),
+        "tags": lambda row: _label(row.get("tags")),
+        "what": lambda row: row["title"],
+        "receiver": lambda row: _shown_address(row["receiver"]),
+        "last run": lambda row: _last_run(row["last_run"]),
+    }
+    for name in ("name", "tags", "receiver", "last_run"):
+        if not any(row.get(name) for row in shown):
+            del columns[name.replace("_", " ")]
+    print_table(page, tuple(columns), ([cell(row) for cell in columns.values()] for row in shown))
+
+
+def _last_run(run: Mapping[str, Any] | None) -> str | None:
+    return f"{brief_time(run['finished'])} {run['outcome']}" if run else None
+
+
+def _shown_address(address: str | None) -> str | None:
+    """Return an address without its middle on a terminal."""
+    if not address or not sys.stdout.isatty():
+        return address
+    from scenarioctl.actions.cards import shorten_middle
+
+    return shorten_middle(address)
 
 
 def _label(value: str | Sequence[str] | None) -> str:
@@ -161,6 +180,26 @@ def full(every: bool, **fields: Any) -> None:
             tell(f"{len(others) + 1} transactions in all: --all prints them, --step N one of them.")
 
     print_answer(result, draw=draw)
+
+
+@scenario.command(
+    operation="scenario_batches.batch_scenario",
+    example="scenarioctl scenario batch 3kf9Qz7aB --check --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+)
+@argument("id", metavar="ID")
+@yes_option
+@check_option
+@transaction_options
+def batch(**fields: Any) -> None:
+    """Draft all transactions of a scenario as one, with one signature.
+
+    They have to be on one chain, with no step between them that only a run can do. The batch does all of them or nothing
+    (Utility.batch_all). --check simulates the batch as a whole, to where each transfer arrives.
+    """
+    result = perform(**fields)
+    show_meaning(result)
+    show_check(result)
+    print_answer(result, plain="tx")
 
 
 def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:

@@ -41,7 +41,7 @@ def transfer_options(
             "--asset",
             "assetid",
             metavar="ASSET",
-            help="Id or symbol on the source chain.",
+            help="Id, symbol or location on the source chain, like 1/Here.",
             **presence,
         ),
         option("--amount", metavar=unit, help=explained, **presence),
@@ -146,7 +146,7 @@ swap_options = together(
         "assetin",
         metavar="ASSET",
         required=True,
-        help="Id or symbol of the asset sold.",
+        help="Id, symbol or location of the asset sold.",
     ),
     option(
         "--assetout",
@@ -154,7 +154,7 @@ swap_options = together(
         "assetout",
         metavar="ASSET",
         required=True,
-        help="Id or symbol of the asset received.",
+        help="Id, symbol or location of the asset received.",
     ),
     option(
         "--amount",
@@ -171,6 +171,14 @@ swap_options = together(
     option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."),
 )
 
+
+#: What pays the fee: a field of a signature, and of a check.
+fee_asset_option = option(
+    "--fee-asset",
+    metavar="ASSET",
+    default="",
+    help="Pay the fee in this asset: its id or symbol. On an Asset Hub; on Hydration it is set for the account, by tx payload and tx check of a transaction.",
+)
 
 #: What a signature covers: the fields of `operations/signing_fields.py: Signer`, in its order.
 signer_options = together(
@@ -199,6 +207,7 @@ signer_options = together(
         help="Hash of that block. Read from the chain; required with --offline and a mortal era.",
     ),
     option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
+    fee_asset_option,
     option(
         "--metadata-hash",
         metavar="auto|off|0xHASH",

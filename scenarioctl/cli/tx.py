@@ -11,8 +11,10 @@ from scenarioctl.cli.execution import asked_for_data, perform, print_answer, tel
 from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_json
+from scenarioctl.cli.sent_report import draw_status
 from scenarioctl.cli.shared_options import (
     RAW,
+    fee_asset_option,
     signer_options,
     transfer_options,
     xcm_version_option,
@@ -22,7 +24,7 @@ from scenarioctl.cli.shared_options import (
 
 @click.group(cls=Group)
 def tx() -> None:
-    """Decode, check and assemble transactions, and make signing payloads."""
+    """Decode, check, assemble and track transactions, and make signing payloads."""
 
 
 @tx.command(
@@ -132,6 +134,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @yes_option
 @xcm_version_option
+@fee_asset_option
 def check(tx: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
@@ -167,9 +170,9 @@ def check(tx: str, **fields: Any) -> None:
 @option(
     "--scheme",
     metavar="KIND",
-    choices=("sr25519", "ed25519", "ecdsa"),
+    choices=("sr25519", "ed25519", "ecdsa", "ethereum"),
     default="",
-    help="sr25519, ed25519 or ecdsa. Default: the one that matches.",
+    help="sr25519, ed25519, ecdsa or ethereum. Default: the one that matches.",
 )
 @signer_options
 def assemble(tx: str, payload: str | None, **fields: Any) -> None:
@@ -184,3 +187,18 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
 
         given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
     print_answer(perform(tx=read_tx(tx), payload=given, **fields), plain="tx")
+
+
+@tx.command(
+    operation="transaction_status.transaction_status",
+    example="scenarioctl tx status polkadot 0x5c1b… --field state",
+)
+@argument("chain", metavar="CHAIN")
+@argument("hash", metavar="HASH")
+def status(**fields: Any) -> None:
+    """Show what became of a sent transaction, by its hash.
+
+    The chain is asked each time. A transaction that wasn't sent from here is looked for in the newest 64 blocks.
+    """
+    result = perform(**fields)
+    print_answer(result, draw=lambda: draw_status(result.answer))

@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, show_check
+from scenarioctl.cli.check_report import check_option, show_check, show_meaning
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.execution import perform, print_answer, print_table
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     RAW,
     transaction_options,
@@ -18,7 +19,7 @@ from scenarioctl.cli.shared_options import (
 
 @click.group(cls=Group)
 def xcm() -> None:
-    """Build unsigned cross-chain transfers."""
+    """Build unsigned cross-chain transfers, and claim trapped assets."""
 
 
 @xcm.command(
@@ -36,3 +37,70 @@ def asset_transfer(**fields: Any) -> None:
     result = perform(**fields)
     show_check(result)
     print_answer(result, plain="txdata")
+
+
+@xcm.command(
+    operation="asset_traps.find_trapped_assets",
+    example="scenarioctl xcm trapped assetHub --address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
+    "  scenarioctl xcm trapped assetHub --block 9000000 --blocks 200",
+)
+@argument("chain", metavar="CHAIN")
+@option(
+    "--address",
+    metavar="ADDRESS",
+    default="",
+    help="Only what this account can claim: SS58 with any prefix, or 0x hex.",
+)
+@option("--block", metavar="BLOCK", default="", help="Last block to search, a hash or a number.")
+@option(
+    "--blocks",
+    metavar="N",
+    default="",
+    help="Search so many blocks, up to 1000. Default: only --block; without it the newest 64.",
+)
+def trapped(**fields: Any) -> None:
+    """List the assets that were trapped on a chain, and who can claim them.
+
+    They are found in the events of its blocks. The state of the chain tells whether they are still in the trap.
+    """
+    answer = perform(**fields).answer
+    rows = (
+        (trap["block_number"], trap["count"], trap["assets"], trap["hash"], trap["summary"])
+        for trap in answer["traps"]
+    )
+    print_table(answer, ("block", "count", "assets", "hash", "claim"), rows)
+
+
+@xcm.command(
+    operation="asset_traps.claim_assets",
+    example="scenarioctl xcm claim assetHub --trapped-in 9000000 --check \\\n"
+    "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+)
+@argument("chain", metavar="CHAIN")
+@option(
+    "--trapped-in",
+    metavar="BLOCK",
+    required=True,
+    help="Block in which the assets were trapped, a hash or a number.",
+)
+@option(
+    "--hash", metavar="0xHASH", default="", help="Hash of the assets, if several were trapped in that block."
+)
+@option(
+    "--beneficiary",
+    metavar="ADDRESS",
+    default="",
+    help="Who receives them. Default: the account that claims.",
+)
+@yes_option
+@check_option
+@transaction_options
+def claim(**fields: Any) -> None:
+    """Build the unsigned transaction that claims trapped assets.
+
+    The account from which they were trapped has to sign it. All that was trapped together is claimed together.
+    """
+    result = perform(**fields)
+    show_meaning(result)
+    show_check(result)
+    print_answer(result, plain="tx")

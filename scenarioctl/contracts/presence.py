@@ -20,7 +20,7 @@ async def is_contract(client: "Client", address: bytes) -> bool:
         if other not in table.pallets:
             raise InvalidRequest(
                 f"chain {name} has no contracts, {table} has neither pallet-contracts nor pallet-revive: "
-                "expected one like pop or passetHub"
+                "expected one like assetHub"
             )
         known = (
             "by account, expected the contract's SS58 address and ink! metadata of version 3 to 5"

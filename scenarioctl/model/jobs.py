@@ -3,9 +3,10 @@
 Times are nanoseconds since 1970, UTC, unless a name says otherwise; durations are nanoseconds too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NewNotification, NotificationTarget
@@ -155,6 +156,8 @@ class MempoolDraft:
     expires: int | None = None
     #: Id of the diagram's node.
     node: str = ""
+    #: What `amount` is in whole tokens, like `1.5 DOT`; empty if no asset moves, or if nobody noted it.
+    human: str = ""
 
     @property
     def is_transaction(self) -> bool:
@@ -185,10 +188,27 @@ class LogLine:
     text: str
 
 
+class StepOutcome(StrEnum):
+    """What a run did with a step."""
+
+    DONE = "done"
+    DRAFTED = "drafted"
+    FAILED = "failed"
+    #: An earlier step failed, or nobody knows its type.
+    SKIPPED = "skipped"
+
+
+#: Id of a node -> its outcome; no more than this many characters are stored, as JSON.
+StepOutcomes: TypeAlias = Mapping[str, StepOutcome]
+STEPS_MAX = 16_384
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeptRun:
     """A stored run, without its lines and drafts."""
 
+    #: Grows with every run of the store, whichever job it is of.
+    number: int
     planned: int
     started: int
     finished: int
@@ -196,6 +216,8 @@ class KeptRun:
     drafts: int
     #: Why it failed; empty if it succeeded.
     failure: str
+    #: Of the steps that it came to; empty if they are too many to be stored.
+    steps: "StepOutcomes" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +249,7 @@ class FinishedRun:
     used_events: "dict[str, int]" = field(default_factory=dict)
     #: Why it failed; empty if it succeeded.
     failure: str = ""
+    steps: "StepOutcomes" = field(default_factory=dict)
     #: When the job runs next, and the planned time without jitter; None pauses the job.
     due: int | None = None
     next_planned: int | None = None

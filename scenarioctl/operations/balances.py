@@ -28,7 +28,8 @@ class ReadBalances:
 
     #: SS58 with any prefix, or the public key in hex.
     address: str
-    #: Chains to ask. Default: all known chains that are not built-in test networks.
+    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml;
+    #: for an account of 20 bytes, all chains with such accounts.
     chains: tuple[str, ...] = ()
     #: Also the assets of which the account holds nothing.
     zero: bool = False
@@ -116,6 +117,9 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
         for chain in app.registry.all()
         if chain.account_format is written and chain.endpoints and not _is_test_network(chain)
     ]
+    # The other parachains are asked where they are named: some of them answer rarely.
+    usual = [chain for chain in chains if not (chain.role == "parachain" and _is_built_in(chain))]
+    chains = usual or chains
     if not chains:
         raise InvalidRequest(
             f"address {shorten(address, 80)} has {len(account)} bytes, and no known chain has such accounts"
@@ -125,9 +129,13 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
 
 def _is_test_network(chain: "Chain") -> bool:
     """Tell whether *chain* is a built-in test network; one of config.toml is there because somebody wants it."""
+    return chain.testnet and _is_built_in(chain)
+
+
+def _is_built_in(chain: "Chain") -> bool:
     from scenarioctl.chains.registry import CHAINS
 
-    return chain.testnet and chain.name in {each.name for each in CHAINS}
+    return chain.name in {each.name for each in CHAINS}
 
 
 async def _read_chain(app: Application, chain: "Chain", account: bytes) -> "Holdings | ScenarioctlError":

@@ -5,10 +5,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    Conflict,
+    InvalidRequest,
+    ScenarioctlError,
+    shorten,
+)
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
 from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result, refuse_warnings
+from scenarioctl.operations.sent_records import (
+    SentRecord,
+    check_draft,
+    find_signed_draft,
+    state_of,
+    write_record,
+)
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -43,6 +57,12 @@ class Broadcast:
     timeout: int | str | None = None
     #: Do not send it if there is a warning.
     strict: bool = False
+    #: Id of the job whose draft was signed, so that the draft is marked as sent.
+    job: str = ""
+    #: `seq` of that draft.
+    draft: int | str = ""
+    #: Send a transaction that was sent before once more. It is refused unless the chain shows that no block has it.
+    again: bool = False
 
 
 class IncludedTransaction(TypedDict, total=False):
@@ -67,10 +87,10 @@ class BroadcastTransaction(IncludedTransaction):
 
 
 async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTransaction]:
-    """Judge the transaction, send it once, and answer with its hash.
+    """Judge the transaction, write it down in the store, send it once, and answer with its hash.
 
     InvalidRequest for what is not a signed transaction of the chain, before the chain is asked; Conflict for a used
-    nonce; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
+    nonce or for one that was sent before; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
     """
     from scenarioctl.transactions.submission.validation import (
         check_is_signed,
@@ -84,6 +104,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     seconds = _check_waiting(request)
     data = parse_hex(request.tx, field="tx")
     known = app.known_runtime(chain)
+    draft = await find_signed_draft(app, request.job, request.draft)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
         return await read_aside(app, data, work, *args)
@@ -104,16 +125,42 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         if doubt is not None:
             raise doubt from None
         raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
-    warnings.append(check_nonce(chain, signed, standing))
-    if request.strict:
-        refuse_warnings(warnings)
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.submission.submit import Submission
 
+    hash = extrinsic_hash(data)
+    if draft is not None:
+        check_draft(chain, draft, table, signed.call_data)
+    try:
+        warnings.append(check_nonce(chain, signed, standing))
+    except Conflict as error:
+        former = await app.store.sent().get(chain.name, hash)
+        raise Conflict(error.statement, details={} if former is None else state_of(former)) from None
+    if request.strict:
+        refuse_warnings(warnings)
+    record = await write_record(
+        app,
+        chain,
+        hash,
+        signed,
+        number=standing.number,
+        draft=draft,
+        again=request.again,
+    )
     submission = Submission(
-        client=client, data=data, hash=hash_of(data), signed=signed, number=standing.number, tell=app.tell
+        client=client,
+        data=data,
+        hash=hash,
+        signed=signed,
+        number=standing.number,
+        tell=app.tell,
+        taken=record.confirm,
     )
     try:
-        return await _send(app, submission, request.wait, seconds, warnings)
+        return await _send(app, submission, record, request.wait, seconds, warnings)
+    except ChainRefused:
+        await record.forget()
+        raise
     except BaseException as stop:
         # A bug, or ctrl-C: whoever reads of it has to know.
         if not isinstance(stop, ScenarioctlError):
@@ -122,25 +169,25 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
 
 
 async def _send(
-    app: Application, submission: "Submission", wait: str, seconds: float, warnings: Sequence[str]
+    app: Application,
+    submission: "Submission",
+    record: SentRecord,
+    wait: str,
+    seconds: float,
+    warnings: Sequence[str],
 ) -> Result[BroadcastTransaction]:
     answer: BroadcastTransaction = {"status": "broadcasted", "hash": submission.hash}
     if not wait:
         notes = await submission.send()
-        return Result(answer=answer, warnings=tuple(filter(None, [*warnings, *notes])))
+        return Result(answer=answer, warnings=tuple(filter(None, [*warnings, *notes, *record.warnings])))
     block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(app, submission, block)
+    await record.include(inclusion, final=wait == "finalized")
+    _check_success(submission, inclusion)
     return Result(
         answer={**answer, **describe_inclusion(inclusion)},
-        warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner])),
+        warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner, *record.warnings])),
     )
-
-
-def hash_of(data: bytes) -> str:
-    """Return the hash that chains and explorers know an extrinsic by: blake2b-256, 0x hex."""
-    from hashlib import blake2b
-
-    return "0x" + blake2b(data, digest_size=32).hexdigest()
 
 
 def describe_inclusion(inclusion: "Inclusion") -> IncludedTransaction:
@@ -210,7 +257,7 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
         inclusion = await read_inclusion(
             submission.client,
             block,
-            submission.data,
+            submission.hash,
             assets=app.assets,
             account=submission.signed.account,
         )
@@ -219,9 +266,12 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
             f"the transaction {submission.hash} is in block {block} of {chain.name}, but its effects could not be read ({error})",
             details=details,
         ) from None
+    return inclusion
+
+
+def _check_success(submission: "Submission", inclusion: "Inclusion") -> None:
     if inclusion.error:
         raise ChainRefused(
-            f"the transaction {submission.hash} is in block {inclusion.number} of {chain.name} and failed there; its fee is spent: {inclusion.error}",
-            details={**details, **describe_inclusion(inclusion)},
+            f"the transaction {submission.hash} is in block {inclusion.number} of {submission.client.chain.name} and failed there; its fee is spent: {inclusion.error}",
+            details={"status": "broadcasted", "hash": submission.hash, **describe_inclusion(inclusion)},
         )
-    return inclusion

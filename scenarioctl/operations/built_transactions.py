@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.json_types import CheckAnswer
 from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.runtime.table import RuntimeTable
 
@@ -40,9 +42,17 @@ def runtime_used(built: "UnsignedTransaction | RuntimeTable", *, offline: bool) 
     return used
 
 
-def check_sender(check: bool, sender: str) -> bytes | None:
-    """Return the account that a check is made for; None where none is asked for."""
-    return parse_sender(sender) if check else None
+def check_sender(check: bool, sender: str, chain: "Chain | None" = None) -> bytes | None:
+    """Return the account of *chain* that a check is made for; None where none is asked for."""
+    return parse_sender(sender, chain) if check else None
+
+
+def refuse_checked_fee_asset(request: CheckableFields) -> None:
+    """Refuse a fee asset that the check of a drafted scenario would not see."""
+    if request.check and request.fee_asset != "":
+        raise InvalidRequest(
+            f"fee_asset {shorten(request.fee_asset)} cannot be combined with check here: make the transaction without check, then pass it and fee_asset to tx check"
+        )
 
 
 def passed_check(transaction: "UnsignedTransaction") -> Checked:

@@ -20,6 +20,7 @@ from scenarioctl.operations.decoded_transactions import read_unsigned, say_trans
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     check_output_format,
+    find_fee_asset,
     payload_warnings,
     read_aside,
     write_transaction,
@@ -56,8 +57,8 @@ class BuiltCall(RuntimeUsed, Checked):
 
 async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
     check_output_format(request.output_format)
-    sender = check_sender(request.check, request.sender)
     chain = app.registry.find(request.chain)
+    sender = check_sender(request.check, request.sender, chain)
     if not isinstance(request.args, (list, tuple, dict)):
         raise InvalidRequest(
             f"args {shorten(request.args)} is not a list of arguments, nor an object with their names"
@@ -81,8 +82,8 @@ class BatchCalls(CheckableFields):
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
     check_output_format(request.output_format)
-    sender = check_sender(request.check, request.sender)
     chain = app.registry.find(request.chain)
+    sender = check_sender(request.check, request.sender, chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
     if not request.calls:
         raise InvalidRequest("calls is empty, expected 0x hex of at least one call")
@@ -103,7 +104,8 @@ async def _answer(
     table = await app.runtime(chain)
     says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
     if sender is not None:
-        transaction = await check_draft(app, transaction, sender)
+        fee_asset = await find_fee_asset(app, chain, request.fee_asset)
+        transaction = await check_draft(app, transaction, sender, fee_asset)
     check = passed_check(transaction)
     return Result(
         answer={

@@ -36,7 +36,7 @@ TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 class ChainRow(TypedDict):
     name: str
     title: str
-    #: `relay`, `asset_hub`, `dex`, `contracts` or `parachain`.
+    #: `relay`, `asset_hub`, `system`, `dex`, `contracts` or `parachain`.
     role: str
     relay: str | None
     para_id: int | None
@@ -46,6 +46,8 @@ class ChainRow(TypedDict):
     genesis: "Hex | None"
     aliases: list[str]
     testnet: bool
+    #: Why the chain may be closing; null if nothing says so.
+    doubt: str | None
     #: Of the available runtime table; null without one.
     spec_version: int | None
     source: TableSource | None
@@ -116,8 +118,14 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
 
 
 async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetails]:
+    from scenarioctl.chains.trust import is_beyond_bridge
+
     chain = app.registry.find_in_path(request.chain)
-    others = [other for other in app.registry.all() if other != chain and other.relay == chain.relay]
+    others = [
+        other
+        for other in app.registry.all()
+        if other != chain and (other.relay == chain.relay or is_beyond_bridge(other, chain, app.registry))
+    ]
     table = app.known_runtime(chain)
     return Result(
         answer={
@@ -196,6 +204,7 @@ def _describe(app: Application, chain: "Chain") -> ChainRow:
         "genesis": chain.genesis or None,
         "aliases": list(chain.aliases),
         "testnet": chain.testnet,
+        "doubt": chain.doubt or None,
         "spec_version": table.spec_version if table else None,
         "source": source_of(table, chain),
     }

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["contract_info"]
 
-#: Seconds for connecting to the contracts chain.
+#: Seconds for connecting to the chain of the contract.
 OPENING = 2.0
+#: The chain that runs contracts of ink! version 6, with pallet-revive.
+DEFAULT_CHAIN = "assetHub"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class ContractInfo:
     abiJson: Any  # noqa: N815 - spelled so in the interface
     #: SS58, or 20 bytes of 0x hex for ink! version 6.
     address: str
-    #: The contracts chain to look on. Default: passetHub for ink! version 6, else pop.
+    #: The chain to look on. Default: assetHub for ink! version 6, else none.
     chain: str = ""
 
 
@@ -41,7 +43,7 @@ class ContractFunction(TypedDict):
 class ContractDescription(TypedDict):
     sucess: Literal[True]
     description: list[ContractFunction]
-    #: Whether a contract lives at the address; null if no chain could be asked.
+    #: Whether a contract lives at the address; null if no chain was asked.
     onchain: bool | None
 
 
@@ -53,8 +55,10 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
     # 5 MB take half a second.
     messages = await app.aside(describe_contract, request.abiJson)
     address = parse_contract_address(request.address, field="address", evm=version >= 6)
-    chain = app.registry.find(request.chain or ("passetHub" if version >= 6 else "pop"))
-    onchain, warnings = await _look_for(app, chain, address)
+    named = request.chain or (DEFAULT_CHAIN if version >= 6 else "")
+    onchain, warnings = await _look_for(app, app.registry.find(named), address) if named else (None, ())
+    if onchain is False and not request.chain:
+        warnings = (f"No contract lives at this address on {named}; pass --chain to look on another chain.",)
     description: list[ContractFunction] = [
         {
             "function_name": message.function_name,

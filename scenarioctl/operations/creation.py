@@ -14,6 +14,7 @@ from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
     check_sender,
     passed_check,
+    refuse_checked_fee_asset,
     runtime_used,
 )
 from scenarioctl.operations.created_notes import describe_account, note_created
@@ -47,7 +48,7 @@ class CreateScenario:
     destination_address: str
     #: Whole tokens, as text or a number; `max` is all that `sender` can send now, and the scenario keeps that number.
     amount: str | int | float
-    #: Id or symbol of the asset on the source chain.
+    #: Id or symbol of the asset on the source chain, or its location seen from there: `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`.
     assetid: str | int
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
@@ -79,9 +80,10 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         # Any amount will do until the largest is known.
         fields |= {"amount": 1, "allow_death": False}
     transfer = parse_transfer(app, Fields(fields))
-    sender = check_sender(request.check, request.sender)
+    sender = check_sender(request.check, request.sender, transfer.source)
     if is_max:
-        transfer = await maximize(app, transfer, parse_sender(request.sender), allow_death=closing)
+        signer = parse_sender(request.sender, transfer.source)
+        transfer = await maximize(app, transfer, signer, allow_death=closing)
     else:
         check_death(request.allow_death, transfer.source, transfer.destination)
     diagram = draw_alone(app, transfer)
@@ -97,9 +99,9 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 class CreateSwap(CheckableFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
-    #: Id or symbol of the asset sold.
+    #: Id, symbol or location of the asset sold.
     assetin: str | int
-    #: Id or symbol of the asset received.
+    #: Id, symbol or location of the asset received.
     assetout: str | int
     #: Whole tokens of the asset sold, as text or a number.
     amount: str | int | float
@@ -139,6 +141,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
+    refuse_checked_fee_asset(request)
     document = draw_single(app, "swap", **values_of(request))
     diagram = _read_single(document)
     drafted = await draft_first(app, diagram, sender=sender)

@@ -1,6 +1,6 @@
 """Decode transactions, and make the payloads that are signed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
@@ -8,8 +8,10 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
+from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
+    parse_sender,
     read_aside,
     signing_options,
     signing_warnings,
@@ -18,6 +20,7 @@ from scenarioctl.operations.unsigned_transactions import TransactionSource, find
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.extrinsic import Extrinsic
@@ -39,6 +42,8 @@ TransactionForm: TypeAlias = Literal["extrinsic", "signed extrinsic", "call"]
 
 class _Signed(TypedDict, total=False):
     signature: dict[str, Any]
+    #: Of a signed extrinsic: what chains and explorers know it by.
+    hash: "Hex"
 
 
 class DecodedTransaction(RuntimeUsed, _Signed):
@@ -64,6 +69,7 @@ def _decode(
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
 
     extrinsic = read_transaction(table, chain, data)
     form: TransactionForm = "call"
@@ -73,7 +79,11 @@ def _decode(
     else:
         form, call = "extrinsic", extrinsic.call
         if extrinsic.signer is not None:
-            form, signature = "signed extrinsic", {"signature": describe_signature(extrinsic, chain)}
+            form = "signed extrinsic"
+            signature = {
+                "signature": describe_signature(extrinsic, chain, app.assets),
+                "hash": extrinsic_hash(data),
+            }
     call_data = table.encode_call(call)
     answer: DecodedTransaction = {
         "chain": chain.name,
@@ -110,40 +120,61 @@ class TransactionPayload(TransactionSource):
     crypto: str = "sr25519"
 
 
+class FeeAsset(TypedDict):
+    """The asset that pays a fee."""
+
+    asset: str
+    symbol: str
+
+
 class SigningPayloads(RuntimeUsed):
     """The bytes that a sender signs, in the form of each kind of wallet."""
 
     chain: str
     #: What the transaction does, in one sentence, as far as that is understood.
     says: str
+    #: What pays the fee; null if that depends on the account, and the chain didn't tell.
+    fee_asset: FeeAsset | None
     payload: "Hex"
     #: The payload itself, or its blake2b-256 if it is longer than 256 bytes.
     bytes_to_sign: "Hex"
     parts: dict[str, Any]
     #: What polkadot.js and its wallets take: `SignerPayloadJSON`.
     signer_payload: dict[str, Any]
-    #: What Polkadot Vault reads from QR codes, before it is cut into frames.
+    #: What Polkadot Vault reads from QR codes, before it is cut into frames; `0x` for accounts of 20 bytes, which it hasn't.
     vault_payload: "Hex"
     transaction_version: int
 
 
 async def transaction_payload(app: Application, request: TransactionPayload) -> Result[SigningPayloads]:
-    from scenarioctl.chains.addresses import format_account, parse_account
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32, format_account
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
 
     check_key(request.crypto)
     unsigned = await find_unsigned(app, request)
     chain, table = unsigned.chain, unsigned.table
-    options = await signing_options(app, chain, request)
-    payload = signing_payload(table, unsigned.call_data, options)
-    says = await read_aside(app, unsigned.call_data, say_transaction, app, chain, table, unsigned.call)
-    sender = parse_account(request.sender, field="sender")
-    vault = vault_payload(payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash)
+    sender = parse_sender(request.sender, chain)
+    paid = await choose_fee_asset(
+        app, chain, table, unsigned.call, fee_asset=request.fee_asset, sender=sender
+    )
+    call_data = unsigned.call_data if paid.call is unsigned.call else table.encode_call(paid.call)
+    named = "" if paid.named is None else paid.named.id
+    options = await signing_options(app, chain, replace(request, fee_asset=named))
+    payload = signing_payload(table, call_data, options)
+    says = await read_aside(app, call_data, say_transaction, app, chain, table, paid.call)
+    if paid.named is not None and paid.named.kind != "native":
+        says += f", with its fee paid in {paid.named.display_name}"
+    vault = b""
+    if len(sender) == ACCOUNT_ID_32.length:
+        vault = vault_payload(
+            payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash
+        )
     address = format_account(sender, chain.ss58_prefix)
     answer: SigningPayloads = {
         "chain": chain.name,
         "says": says,
+        "fee_asset": _describe_fee_asset(app, chain, paid.asset),
         "payload": "0x" + payload.payload.hex(),
         "bytes_to_sign": "0x" + payload.bytes_to_sign.hex(),
         "parts": payload.describe(),
@@ -155,8 +186,14 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     return Result(
         answer=answer,
         notes=unsigned.notes,
-        warnings=(*unsigned.warnings, *signing_warnings(app, request)),
+        warnings=(*unsigned.warnings, *paid.warnings, *signing_warnings(app, request)),
     )
+
+
+def _describe_fee_asset(app: Application, chain: "Chain", asset: "Asset | None") -> FeeAsset | None:
+    if asset is None:
+        return None
+    return {"asset": app.assets.answered_id(chain, asset), "symbol": asset.display_name}
 
 
 def read_unsigned(

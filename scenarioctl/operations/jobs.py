@@ -1,9 +1,9 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
@@ -12,22 +12,25 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
-    KeptRun,
     MempoolDraft,
     MempoolEntry,
     Schedule,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
-from scenarioctl.operations.job_descriptions import JobRow, RunOutcome, describe_jobs
+from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
+from scenarioctl.operations.job_runs import RunRow, Span, describe_run, span_of_run
 from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
+from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.job_texts import DAMAGED
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget
+
+R = TypeVar("R")
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -152,7 +155,10 @@ class MempoolRow(TypedDict):
     #: Its number in the mempool: `draft` of /api/tx/payload.
     seq: NotRequired[int]
     chain: str
+    #: In the smallest unit; `0` if no asset moves.
     amount: "Digits"
+    #: The same in whole tokens, like `1.5 DOT`; left out if it is not known.
+    human: NotRequired[str]
     #: As the step type names it, like `xTransfer` or `ChainQuery`.
     txType: str
     Date: "Timestamp"
@@ -163,6 +169,8 @@ class MempoolRow(TypedDict):
     state: NotRequired[Literal["current", "expired", "outdated"]]
     #: Why it is outdated.
     flag: NotRequired[str]
+    #: The transaction that was sent last for it, if a broadcast named this job and draft.
+    sent: NotRequired[SentMark]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +223,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
         drafts=tuple(run.drafts),
         used_events=dict(run.used_events),
         failure=failure,
+        steps=run.outcomes,
     )
     await app.store.finish_run(finished, retention=retention_of(app.settings))
     lines = list(finished.lines)
@@ -232,20 +241,13 @@ class JobStatus:
     id: str
 
 
-class RunRow(TypedDict):
-    planned: "Timestamp"
-    started: "Timestamp"
-    finished: "Timestamp"
-    outcome: RunOutcome
-    drafts: int
-    failure: str
-
-
 class JobDetails(JobRow):
     #: Where its notifications are sent, without what may be secret in a URL.
     notify: list[str]
     #: The newest first.
     last_runs: list[RunRow]
+    #: Outcome of each step that the last run came to, by the id of its node.
+    last_steps: dict[str, Literal["done", "drafted", "failed", "skipped"]]
 
 
 async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]:
@@ -258,20 +260,10 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
     answer: JobDetails = {
         **row,
         "notify": [describe_target(each.url, each.format) for each in targets],
-        "last_runs": [_describe_run(run) for run in runs],
+        "last_runs": [describe_run(run) for run in runs],
+        "last_steps": {node: outcome.value for node, outcome in runs[0].steps.items()} if runs else {},
     }
     return Result(answer=answer)
-
-
-def _describe_run(run: KeptRun) -> RunRow:
-    return {
-        "planned": timestamp(run.planned),
-        "started": timestamp(run.started),
-        "finished": timestamp(run.finished),
-        "outcome": "failed" if run.failure else "executed",
-        "drafts": run.drafts,
-        "failure": run.failure,
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,6 +315,8 @@ class JobLog:
     tail: str | int = ""
     #: Only from the first line that was written at or after this moment, or within this duration before now.
     since: str = ""
+    #: Only of the run with this `number` of `job runs`, and what was written between it and the run before.
+    run: str | int = ""
     #: Whether the answer has `times`.
     times: bool = False
 
@@ -337,8 +331,10 @@ class LogLines(TypedDict):
 
 
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
-    after, limit = await _read_cursor(app, request)
+    after, limit, span = await _read_cursor(app, request)
     lines = await app.store.read_log(request.id, after=after, limit=limit)
+    if span is not None:
+        lines = _newest([line for line in lines if line.written <= span.last], request.tail)
     if after and not lines:
         end, _ = await app.store.find_end()
         check_cursor(after, end)
@@ -363,6 +359,8 @@ class JobMempool:
     tail: str | int = ""
     #: Only from the first draft that was made at or after this moment, or within this duration before now.
     since: str = ""
+    #: Only of the run with this `number` of `job runs`.
+    run: str | int = ""
 
 
 class Mempool(TypedDict):
@@ -372,16 +370,18 @@ class Mempool(TypedDict):
 
 
 async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
-    after, limit = await _read_cursor(app, request)
+    after, limit, span = await _read_cursor(app, request)
     paged = request.after != "" or request.limit != ""
     entries = await app.store.read_mempool(
         request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
     )
+    if span is not None:
+        entries = _newest([entry for entry in entries if entry.draft.date <= span.last], request.tail)
     if after and not entries:
         _, end = await app.store.find_end()
         check_cursor(after, end)
     large = sum(_ENTRY_SIZE + len(entry.draft.tx) for entry in entries) > _LARGE
-    write = partial(_write_entries, entries, app.clock())
+    write = partial(_write_entries, entries, app.clock(), await read_marks(app, entries))
     answer: Mempool = {"mempool": await app.aside(write) if large else write()}
     if paged:
         answer["next"] = str(entries[-1].seq if entries else after)
@@ -397,11 +397,19 @@ def check_cursor(after: int, end: int, *, given: object = None, newest: object =
         )
 
 
-def _write_entries(entries: Sequence[MempoolEntry], now: int) -> list[MempoolRow]:
-    return [{"seq": entry.seq, **describe_draft(entry.draft, flag=entry.flag, now=now)} for entry in entries]
+def _write_entries(
+    entries: Sequence[MempoolEntry], now: int, marks: Mapping[int, SentMark]
+) -> list[MempoolRow]:
+    return [
+        {
+            "seq": entry.seq,
+            **describe_draft(entry.draft, flag=entry.flag, now=now, sent=marks.get(entry.seq)),
+        }
+        for entry in entries
+    ]
 
 
-def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:
+def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark | None = None) -> MempoolRow:
     """Return a mempool entry as the interface has it, with the validity of its transaction."""
     fields: MempoolRow = {
         "chain": draft.chain,
@@ -410,6 +418,8 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:
         "Date": timestamp(draft.date),
         "tx": draft.tx,
     }
+    if draft.human:
+        fields["human"] = draft.human
     if draft.tx == NO_TRANSACTION:
         return fields
     if draft.spec_version is not None:
@@ -419,6 +429,8 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:
         fields["state"] = "outdated" if flag else "expired" if now >= draft.expires else "current"
     if flag:
         fields["flag"] = flag
+    if sent is not None:
+        fields["sent"] = sent
     return fields
 
 
@@ -428,24 +440,36 @@ def _read_state(state: str) -> JobState | None:
     )
 
 
-async def _read_cursor(app: Application, request: JobLog | JobMempool) -> tuple[int, int]:
-    """Return the cursor to read from, and `limit`, 0 for all."""
+def _newest(rows: list[R], tail: str | int) -> list[R]:
+    return rows if tail == "" else rows[max(0, len(rows) - read_number_of(tail, field="tail")) :]
+
+
+async def _read_cursor(app: Application, request: JobLog | JobMempool) -> tuple[int, int, Span | None]:
+    """Return the cursor to read from, `limit`, 0 for all, and when the run went that the request is for."""
     after = read_number_of(request.after, field="after")
     limit = read_number_of(request.limit, field="limit")
     tail = read_number_of(request.tail, field="tail")
     store, id = app.store, request.id
-    start = after
+    of_log = isinstance(request, JobLog)
+    span = None
+    moments = []
     if request.since != "":
-        since = read_since(request.since, now=app.clock())
-        if isinstance(request, JobLog):
+        moments.append(read_since(request.since, now=app.clock()))
+    if request.run != "":
+        span = await span_of_run(app, id, request.run, with_before=of_log)
+        moments.append(span.first)
+    start = after
+    if moments:
+        first = max(moments)
+        if of_log:
             start = await before_moment(
-                partial(store.read_log, id), lambda line: line.written, since, after=after
+                partial(store.read_log, id), lambda line: line.written, first, after=after
             )
         else:
             start = await before_moment(
-                partial(store.read_mempool, id), lambda entry: entry.draft.date, since, after=after
+                partial(store.read_mempool, id), lambda entry: entry.draft.date, first, after=after
             )
-    if request.tail != "":
+    if request.tail != "" and span is None:
         line, entry = await store.find_tail(id, lines=tail, entries=tail)
-        start = max(start, line if isinstance(request, JobLog) else entry)
-    return start, limit
+        start = max(start, line if of_log else entry)
+    return start, limit, span

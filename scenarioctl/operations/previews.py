@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from scenarioctl.actions.flow_files import DrawnFlow
+    from scenarioctl.actions.flow_mistakes import CollectedMistakes
     from scenarioctl.stores import StoredScenario
 
 __all__ = ["preview_flow", "preview_scenario"]
@@ -42,6 +43,8 @@ class PreviewScenario:
     theme: str = "light"
     #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
     width: int | str = ""
+    #: Leave out the chains that the card of a transfer or a swap names.
+    compact: bool = False
 
 
 class Preview(TypedDict):
@@ -55,26 +58,19 @@ class _Wanted(NamedTuple):
     theme: str
     #: 0 for the width of the picture.
     width: int
+    compact: bool
 
 
 async def preview_scenario(app: Application, request: PreviewScenario) -> Result[Preview]:
+    from scenarioctl.actions.problems import find_problems
+
     wanted = _read(request)
     stored = await app.store.get_scenario(request.scenario_id)
     whole, shown = await _in_thread(app, _open, stored)
-    img, _, warnings = await _preview(app, wanted, stored.summary, whole, shown)
-    return Result(answer={"info": stored.summary, "img": img}, warnings=warnings)
-
-
-async def _preview(
-    app: Application, wanted: _Wanted, summary: str, whole: Diagram, shown: Diagram
-) -> tuple[str, tuple[Problem, ...], tuple[str, ...]]:
-    """Return the file of the picture in base64, the problems that it shows, and warnings."""
-    from scenarioctl.actions.problems import find_problems
-
     # On the event loop: drafting compiles encoders that all requests share.
     found = await find_problems(app.unconnected(), shown)
-    img, warnings = await _in_thread(app, _draw, app, wanted, summary, whole, shown, found)
-    return b64encode(img).decode(), found, warnings
+    img, warnings = await _in_thread(app, _draw, app, wanted, stored.summary, whole, shown, found)
+    return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,48 +87,97 @@ class PreviewFlow:
     theme: str = "light"
     #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
     width: int | str = ""
+    #: Leave out the chains that the card of a transfer or a swap names.
+    compact: bool = False
 
 
 class FlowProblem(TypedDict):
-    #: As `steps[0]`.
+    #: As `steps[0]`; empty if the problem is in the name, the tags, or the flow as a whole.
     step: str
+    #: The key of the step, or `name` or `tags`; empty if the problem is in no single key.
+    field: str
     problem: str
+    #: The key that confirms this value once it is `true`.
+    confirm: NotRequired[str]
     #: Nothing to fix: a run brings the data.
     waiting: NotRequired[Literal[True]]
 
 
 class FlowPreview(Preview):
+    #: The file's content as JSON, with large numbers and fractions as text.
+    flow: dict[str, Any]
     #: The diagram that a scenario of this flow has; the ids of its nodes differ each time.
     diagram: dict[str, Any]
+    #: All problems of all steps.
     problems: list[FlowProblem]
 
 
 async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
-    from scenarioctl.actions.flow_files import draw_flow, read_flow
+    from scenarioctl.actions.flow_files import as_json, draw_flow, parse_flow, read_flow
+    from scenarioctl.actions.flow_mistakes import CollectedMistakes
+    from scenarioctl.actions.problems import find_problems
     from scenarioctl.actions.summaries import summarise
     from scenarioctl.render.picture import first_part
 
     wanted = _read(request)
+    mistakes = CollectedMistakes()
 
-    def draw() -> "tuple[DrawnFlow, Diagram, Diagram, str]":
-        drawn = draw_flow(app, read_flow(request.flow, syntax=request.syntax))
+    def draw() -> "tuple[Any, DrawnFlow, Diagram, Diagram, str]":
+        content = parse_flow(request.flow, syntax=request.syntax)
+        drawn = draw_flow(app, read_flow(content, mistakes=mistakes), mistakes=mistakes)
         whole = read_diagram(drawn.document)
-        return drawn, whole, first_part(whole), summarise(whole, app.registry)
+        return as_json(content), drawn, whole, first_part(whole), summarise(whole, app.registry)
 
-    drawn, whole, shown, summary = await app.aside(draw)
-    img, found, warnings = await _preview(app, wanted, summary, whole, shown)
-    problems: list[FlowProblem] = []
-    for problem in found:
+    content, drawn, whole, shown, summary = await app.aside(draw)
+    judged = await find_problems(app.unconnected(), shown)
+    problems, found = _flow_problems(drawn, mistakes, judged)
+    img, warnings = await _in_thread(app, _draw, app, wanted, summary, whole, shown, found)
+    return Result(
+        answer={
+            "info": summary,
+            "img": b64encode(img).decode(),
+            "flow": content,
+            "diagram": drawn.document,
+            "problems": problems,
+        },
+        # No card shows these.
+        warnings=(*warnings, *(each["problem"] for each in problems if not each["step"])),
+    )
+
+
+def _flow_problems(
+    drawn: "DrawnFlow", mistakes: "CollectedMistakes", judged: tuple[Problem, ...]
+) -> tuple[list[FlowProblem], tuple[Problem, ...]]:
+    """Return the problems of a flow in the order of its steps, and those that its picture shows.
+
+    *judged* are the problems of the diagram. Those that only repeat a mistake of the file are left out.
+    """
+    nodes = {step.number: node for node, step in drawn.steps.items() if node.startswith(step.kind.box.type)}
+    listed: list[tuple[int, FlowProblem]] = []
+    pictured = []
+    for mistake in mistakes.found:
+        number = -1 if mistake.step is None else mistake.step
+        place = "" if mistake.step is None else f"steps[{mistake.step}]"
+        entry: FlowProblem = {"step": place, "field": mistake.field, "problem": mistake.sentence}
+        if mistake.confirm:
+            entry["confirm"] = mistake.confirm
+        listed.append((number, entry))
+        if number in nodes:
+            pictured.append(Problem(node=nodes[number], sentence=mistake.sentence))
+    for problem in judged:
+        step = drawn.steps[problem.node]
+        field = drawn.field(problem.node, problem.sentence)
+        if mistakes.has(step.number, field):
+            continue
+        pictured.append(replace(problem, sentence=drawn.written(problem.sentence)))
         # What only a chain can answer is no problem of a file.
         if problem.waiting or problem.is_mistake:
-            place = drawn.place(problem.node)
-            problems.append({"step": place, "problem": drawn.reason(problem.node, problem.sentence)})
+            reason = drawn.reason(problem.node, problem.sentence)
+            entry = {"step": step.place, "field": field, "problem": reason}
             if problem.waiting:
-                problems[-1]["waiting"] = True
-    return Result(
-        answer={"info": summary, "img": img, "diagram": drawn.document, "problems": problems},
-        warnings=warnings,
-    )
+                entry["waiting"] = True
+            listed.append((step.number, entry))
+    return [entry for _, entry in sorted(listed, key=lambda each: each[0])], tuple(pictured)
 
 
 async def _in_thread(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -169,9 +214,11 @@ def _draw(
     problems: tuple[Problem, ...],
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return the file of the picture, and warnings."""
-    from scenarioctl.render.picture import read_picture
+    from scenarioctl.render.picture import read_picture, without_shown_chains
 
     picture = read_picture(app, shown, problems, summary=summary, total=len(whole.nodes))
+    if wanted.compact:
+        picture = without_shown_chains(picture, shown)
     warnings = []
     if picture.left_out:
         warnings.append(
@@ -205,6 +252,7 @@ def _read(request: PreviewScenario | PreviewFlow) -> _Wanted:
         format=read_choice(request.format, field="format", choices=FORMATS),
         theme=read_choice(request.theme, field="theme", choices=THEMES),
         width=_read_width(request),
+        compact=request.compact,
     )
 
 

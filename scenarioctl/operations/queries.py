@@ -1,7 +1,7 @@
 """Reading a chain: its storage, constants and runtime APIs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
@@ -34,13 +34,20 @@ class QueryChain:
 class QueryResult(TypedDict):
     #: Text or a number as it is; everything else as compact JSON with every integer as text.
     result: str
+    #: The amounts in it in whole tokens, like `free 1.5 DOT`; left out if none is known.
+    human: NotRequired[str]
 
 
 async def query_chain(app: Application, request: QueryChain) -> Result[QueryResult]:
     from scenarioctl.actions.chain_query import ask
+    from scenarioctl.actions.query_amounts import whole_tokens
 
-    answered = await ask(app, read_request(app, request), limit=entry_limit(request.limit))
-    return Result(answer={"result": answered.text}, warnings=answered.warnings)
+    query = read_request(app, request)
+    answered = await ask(app, query, limit=entry_limit(request.limit))
+    answer: QueryResult = {"result": answered.text}
+    if human := whole_tokens(app, query, answered.text):
+        answer["human"] = human
+    return Result(answer=answer, warnings=answered.warnings)
 
 
 def read_request(app: Application, request: QueryChain) -> "Query":

@@ -9,9 +9,16 @@ from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
-from scenarioctl.operations.built_transactions import CheckableFields, Checked, check_sender, passed_check
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    Checked,
+    check_sender,
+    passed_check,
+    refuse_checked_fee_asset,
+)
 from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
+from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
 from scenarioctl.stores import StoredScenario
@@ -107,6 +114,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
+    refuse_checked_fee_asset(request)
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
     if request.yes:
@@ -199,6 +207,12 @@ class _MaybeLabeled(TypedDict, total=False):
 
 class ScenarioRow(_MaybeLabeled):
     id: "ScenarioId"
+    #: In words: `1.5 DOT · Polkadot → Asset Hub`.
+    title: str
+    #: Who receives it, as the scenario has it; null if nobody does, or if several do.
+    receiver: str | None
+    #: Null if it never ran.
+    last_run: LastRun | None
     summary: str
     chains: list[str]
     created: "Timestamp"
@@ -224,10 +238,15 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         sort=request.sort,
         descending=request.sort == "created" if request.descending is None else request.descending,
     )
+    ids = [row.id for row in page.items]
+    titles, runs = await titles_of(app, ids), await last_runs_of(app, ids)
     rows: list[ScenarioRow] = [
         {
             "id": row.id,
             **_labels(row.name, row.tags),
+            "title": titles[row.id].text if row.id in titles else row.summary,
+            "receiver": (titles[row.id].receiver or None) if row.id in titles else None,
+            "last_run": runs.get(row.id),
             "summary": row.summary,
             "chains": list(row.chains),
             "created": timestamp(row.created),
@@ -260,7 +279,10 @@ class ShowScenario:
 
 class StepText(TypedDict):
     id: str
+    #: The type of its node in the web editor.
     type: str
+    #: The step type, as in flow files; empty if it is unknown.
+    step: str
     text: str
 
 
@@ -278,6 +300,8 @@ class StepProblem(TypedDict):
 
 class ScenarioDetails(_MaybeLabeled):
     id: "ScenarioId"
+    #: In words: `1.5 DOT · Polkadot → Asset Hub`.
+    title: str
     summary: str
     created: "Timestamp"
     #: What a change of this version names, so that it is refused if somebody else has changed the scenario meanwhile.
@@ -288,6 +312,8 @@ class ScenarioDetails(_MaybeLabeled):
 
 
 async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:
+    from scenarioctl.actions import find_step
+    from scenarioctl.actions.headlines import headline_of
     from scenarioctl.actions.problems import find_problems
     from scenarioctl.actions.summaries import describe_node
 
@@ -297,7 +323,15 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
     nodes: list[StepText] = []
     for node in diagram.in_safe_order():
         await breathe()
-        nodes.append({"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)})
+        step = find_step(node)
+        nodes.append(
+            {
+                "id": node.id,
+                "type": node.type,
+                "step": step.name if step is not None else "",
+                "text": describe_node(app, node, diagram),
+            }
+        )
     found: list[StepProblem] = []
     for problem in await find_problems(app.unconnected(), diagram):
         # What only a chain can answer is no problem if the chain can be asked.
@@ -309,6 +343,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
         answer={
             "id": stored.id,
             **_labels(diagram.name, diagram.tags),
+            "title": headline_of(app, diagram).title,
             "summary": stored.summary,
             "created": timestamp(stored.created),
             "revision": stored.revision,

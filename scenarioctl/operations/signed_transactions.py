@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["assemble_transaction"]
 
 #: The fields of a signer that a payload says already.
-_IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "metadata_hash", "genesis")
+_IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "fee_asset", "metadata_hash", "genesis")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,9 @@ class AssembleTransaction(SignerFields):
     tx: str = ""
     #: Left out, it is the one whose genesis hash *payload* names.
     chain: str = ""
-    #: 0x hex: 64 bytes (sr25519, ed25519) or 65 (ecdsa), with or without the byte that says which.
+    #: 0x hex: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with or without the byte that says which.
     signature: str
-    #: `sr25519`, `ed25519` or `ecdsa`; left out, the one that fits.
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes); left out, the one that fits.
     scheme: str = ""
     #: In place of *tx*: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
     payload: Any = None
@@ -51,13 +51,13 @@ class SignedTransaction(RuntimeUsed):
     #: The signed extrinsic.
     tx: "Hex"
     hash: "Hex"
-    #: `sr25519`, `ed25519` or `ecdsa`.
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum`.
     scheme: str
 
 
 async def assemble_transaction(app: Application, request: AssembleTransaction) -> Result[SignedTransaction]:
     """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
-    from scenarioctl.operations.broadcasts import hash_of
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.signing.signatures import SCHEMES
     from scenarioctl.transactions.signing.signed_transaction import assemble
 
@@ -75,7 +75,7 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
         answer={
             "chain": chain.name,
             "tx": "0x" + data.hex(),
-            "hash": hash_of(data),
+            "hash": extrinsic_hash(data),
             "scheme": scheme,
             **runtime_used(table, offline=app.settings.offline),
         }
@@ -85,7 +85,6 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
 async def _read_tx(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    from scenarioctl.chains.addresses import parse_account
     from scenarioctl.operations.decoded_transactions import read_transaction
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, read_payload
@@ -98,7 +97,7 @@ async def _read_tx(
     data = parse_hex(request.tx, field="tx")
     if not request.sender:
         raise InvalidRequest("sender is missing, expected the account that signed: SS58 or 0x public key")
-    account = parse_account(request.sender, field="sender")
+    account = chain.account_format.parse(request.sender, field="sender")
     table = await app.runtime(chain)
     payload = await read_aside(app, data, read_payload, table, chain, data, account)
     if payload is not None:
@@ -132,7 +131,6 @@ async def _read_tx(
 async def _read_wallet_payload(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
 
     if request.tx:
@@ -153,7 +151,7 @@ async def _read_wallet_payload(
     to_sign = await read_aside(
         app, method if isinstance(method, str) else "", read_wallet_payload, table, chain, given
     )
-    if request.sender and parse_account(request.sender, field="sender") != to_sign.account:
+    if request.sender and chain.account_format.parse(request.sender, field="sender") != to_sign.account:
         raise InvalidRequest(
             f"sender {shorten(request.sender, 80)} is not the account of payload, which has the address {shorten(given.get('address'), 80)}"
         )

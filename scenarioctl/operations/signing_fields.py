@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
@@ -11,6 +11,7 @@ from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.request_values import read_choice, read_number
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.signing.payload import SigningOptions
 
@@ -42,6 +43,9 @@ class SignerFields:
     block_hash: str = ""
     #: Raw amount of the chain's native asset.
     tip: int | str = 0
+    #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
+    #: asset or that currency.
+    fee_asset: str | int = ""
     #: 0x hex, `auto` (computed) or `off`: with it the signature commits to the runtime's metadata (CheckMetadataHash);
     #: left out it is `auto` with a connected chain that takes it, and `off` offline.
     metadata_hash: str = ""
@@ -92,7 +96,7 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
-    account = parse_sender(request.sender)
+    account = parse_sender(request.sender, chain)
     nonce = _read_u32(request.nonce, field="nonce")
     genesis_hash = _parse_genesis(chain, request, offline=offline)
     metadata_hash = parse_metadata_hash(request.metadata_hash)
@@ -114,16 +118,39 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     if metadata_hash == "auto" or (metadata_hash == "" and not offline and await _commits(app, chain)):
         metadata_hash = await compute_metadata_hash(app, chain)
     digest = metadata_hash if isinstance(metadata_hash, bytes) else None
-    return replace(options, tip=tip, mode=1 if digest else 0, metadata_hash=digest)
+    asset_id = await _fee_asset_id(app, chain, request.fee_asset)
+    return replace(options, tip=tip, asset_id=asset_id, mode=1 if digest else 0, metadata_hash=digest)
 
 
-def parse_sender(sender: str) -> bytes:
-    """Return the account that will sign."""
-    from scenarioctl.chains.addresses import parse_account
+async def find_fee_asset(app: Application, chain: "Chain", fee_asset: object) -> "Asset | None":
+    """Return the asset that *fee_asset* names to pay the fee on *chain*; None if it names none.
+
+    InvalidRequest if no transaction of the chain can name it.
+    """
+    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
+
+    if fee_asset in ("", None):
+        return None
+    asset = app.assets.find(chain, fee_asset, field="fee_asset")
+    fee_asset_id(await app.runtime(chain), chain, asset)
+    return asset
+
+
+async def _fee_asset_id(app: Application, chain: "Chain", fee_asset: object) -> Any:
+    """Return what pays the fee, as a transaction of *chain* names it; None for the native asset."""
+    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
+
+    asset = await find_fee_asset(app, chain, fee_asset)
+    return None if asset is None else fee_asset_id(await app.runtime(chain), chain, asset)
+
+
+def parse_sender(sender: str, chain: "Chain | None" = None) -> bytes:
+    """Return the account that will sign on *chain*; without one, an account of 32 bytes."""
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32
 
     if not sender:
         raise InvalidRequest("sender is missing, expected the account that will sign")
-    return parse_account(sender, field="sender")
+    return (ACCOUNT_ID_32 if chain is None else chain.account_format).parse(sender, field="sender")
 
 
 def default_era(request: SignerFields) -> str | int:

@@ -18,9 +18,9 @@ __all__ = ["quote_swap"]
 class QuoteSwap:
     """Ask the exchange parachain what a swap would bring now; nothing is built or stored."""
 
-    #: Id or symbol of the asset sold.
+    #: Id, symbol or location of the asset sold.
     assetin: str | int
-    #: Id or symbol of the asset received.
+    #: Id, symbol or location of the asset received.
     assetout: str | int
     #: Whole tokens of the asset sold, as text or a number.
     amount: str | int | float

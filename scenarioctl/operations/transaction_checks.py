@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import CheckAnswer, Hex
+from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import parse_sender, read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.checks import Check
 
@@ -43,6 +46,9 @@ class CheckTransaction:
     xcm_version: str | int | None = None
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
+    #: asset or that currency.
+    fee_asset: str | int = ""
 
 
 class CheckedTransaction(CheckAnswer):
@@ -78,9 +84,15 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
         raise InvalidRequest(
             f"tx and {given[0]} exclude each other: pass a transaction and its chain, or a transfer"
         )
-    sender = parse_sender(request.sender)
+    sender = parse_sender(request.sender, _signing_chain(app, request))
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
     return transaction, replace(require_check(transaction), warnings=transaction.warnings)
+
+
+def _signing_chain(app: Application, request: CheckTransaction) -> "Chain | None":
+    """Return the chain that the transaction is for; None if the request names none."""
+    name, field = (request.chain, "chain") if request.tx else (request.sourchain, "sourchain")
+    return app.registry.find(name, field=field) if name else None
 
 
 async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
@@ -108,7 +120,16 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
     # A check is nothing without the chain.
     table = await app.client(chain).table()
     call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
+    named: Asset | None = None
+    warnings: tuple[str, ...] = ()
+    if request.fee_asset != "":
+        paid = await choose_fee_asset(app, chain, table, call, fee_asset=request.fee_asset, sender=sender)
+        call, named, warnings = paid.call, paid.named, paid.warnings
     transaction = UnsignedTransaction(
-        chain=chain.name, call=call, call_data=table.encode_call(call), spec_version=table.spec_version
+        chain=chain.name,
+        call=call,
+        call_data=table.encode_call(call),
+        spec_version=table.spec_version,
+        warnings=warnings,
     )
-    return await check_draft(app, transaction, sender)
+    return await check_draft(app, transaction, sender, named)

@@ -18,6 +18,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     check_output_format,
+    find_fee_asset,
     parse_sender,
     payload_warnings,
     write_transaction,
@@ -39,7 +40,7 @@ class AssetTransfer(CheckableFields):
     #: Spelled so in the interface.
     sourchain: str
     destchain: str
-    #: Id or symbol of the asset on the source chain.
+    #: Id or symbol of the asset on the source chain, or its location seen from there: `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`.
     assetid: str | int
     #: Smallest units; `max` is all that `sender` can send now.
     amount: str | int
@@ -59,7 +60,8 @@ class TransferTransaction(RuntimeUsed, Checked):
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
     check_output_format(request.output_format)
-    sender = check_sender(request.check, request.sender)
+    source = app.registry.find(request.sourchain, field="sourchain")
+    sender = check_sender(request.check, request.sender, source)
     transaction = await draft_requested(app, request, sender)
     check = passed_check(transaction)
     return Result(
@@ -98,11 +100,12 @@ async def draft_requested(
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         allow_death=bool(request.allow_death),
     )
+    fee_asset = await find_fee_asset(app, source, request.fee_asset)
     found: tuple[str, ...] = ()
     if is_max:
-        maximum = await maximum_of(app, transfer, parse_sender(request.sender))
+        maximum = await maximum_of(app, transfer, parse_sender(request.sender, source), fee_asset)
         transfer, found = replace(transfer, amount=maximum.amount), (maximum.note,)
-    transaction = await draft_transfer(app, transfer, sender=sender)
+    transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
     counted = note_raw("amount", transfer.amount, asset)
     native = note_native(request.assetid, asset, "assetid")
     return replace(transaction, notes=(*counted, *found, *transaction.notes, *native))

@@ -145,12 +145,15 @@ async def _find_draft(app: Application, request: TransactionSource) -> "MempoolE
         if not drafted:
             raise NotFound(f"job {shorten(request.job)} has no drafted transaction in its mempool")
         return drafted[-1]
-    seq = read_number(
-        request.draft, field="draft", expected="the number of a draft, expected its seq in the mempool"
-    )
-    found = await app.store.read_mempool(request.job, after=max(seq - 1, 0), limit=1)
+    return await find_draft(app, request.job, request.draft)
+
+
+async def find_draft(app: Application, job: str, draft: int | str) -> "MempoolEntry":
+    """Return the draft of *job* with the number *draft*; NotFound if its mempool doesn't have it."""
+    seq = read_number(draft, field="draft", expected="the number of a draft, expected its seq in the mempool")
+    found = await app.store.read_mempool(job, after=max(seq - 1, 0), limit=1)
     if not found or found[0].seq != seq:
         raise NotFound(
-            f"draft {seq} is not in the mempool of job {shorten(request.job)}, whose drafts have their number in seq"
+            f"draft {seq} is not in the mempool of job {shorten(job)}, whose drafts have their number in seq"
         )
     return found[0]

@@ -127,6 +127,49 @@ def read_picture(
     )
 
 
+def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
+    """Return *picture*, of *diagram*, without the chains that a card beside them names: one card for chain, transfer, chain.
+
+    A chain stays if more than one edge leads to it or away from it, if one leads to another chain, or if something is wrong with it.
+    """
+    shared = [(step := find_step(node)) is not None and step.is_shared for node in diagram.nodes]
+    naming = {number for number, card in enumerate(picture.cards) if card.chain and not shared[number]}
+    before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
+    for arrow in picture.arrows:
+        before.setdefault(arrow.target, []).append(arrow.source)
+        after.setdefault(arrow.source, []).append(arrow.target)
+
+    def is_shown(number: int) -> bool:
+        sources, targets = before.get(number, []), after.get(number, [])
+        beside = sources + targets
+        return (
+            picture.cards[number].state == "ok"
+            and len(sources) < 2
+            and len(targets) < 2
+            and not naming.isdisjoint(beside)
+            and not any(other < len(shared) and shared[other] for other in beside)
+        )
+
+    gone = {number for number, is_chain in enumerate(shared) if is_chain and is_shown(number)}
+    kept = [number for number in range(len(picture.cards)) if number not in gone]
+    place = {number: new for new, number in enumerate(kept)}
+    arrows = [
+        Arrow(source=before[number][0], target=after[number][0])
+        for number in sorted(gone)
+        if number in before and number in after
+    ]
+    arrows += [arrow for arrow in picture.arrows if gone.isdisjoint((arrow.source, arrow.target))]
+    return picture._replace(
+        cards=tuple(picture.cards[number] for number in kept),
+        arrows=tuple(
+            arrow._replace(source=place[arrow.source], target=place[arrow.target]) for arrow in arrows
+        ),
+        middles=tuple(picture.middles[number] for number in kept),
+        order=tuple(place[number] for number in picture.order if number in place),
+    )
+
+
 def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[Problem, ...] = ()) -> Card:
     """Return the card of *node*; *problems* are those of this node."""
     step = find_step(node)

@@ -8,16 +8,18 @@ Nothing in it refers to anything outside.
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from scenarioctl.actions.cards import Card
+from scenarioctl.actions.cards import Card, Row
 from scenarioctl.render.editor_positions import keep_positions
 from scenarioctl.render.geometry import Box, Layout, Leg, Point, Size, Spacing
 from scenarioctl.render.glyph_outlines import outline
+from scenarioctl.render.identicon import identicon_group
 from scenarioctl.render.layout import lay_out
 from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
 from scenarioctl.render.svg_paths import arrowhead, direction, edge_path, label_place, number_text
 from scenarioctl.render.svg_theme import (
     BADGE_TEXT_COLOR,
     CHAIN_COLORS,
+    CHAIN_MARKS,
     COLORS,
     OTHER_CHAIN_COLOR,
     THEMES,
@@ -46,6 +48,8 @@ _HEADER = 60.0
 _ROW = 20.0
 _STRONG_ROW = 26.0
 _LABEL_WIDTH = 62.0
+#: Side of the picture of an account.
+_PORTRAIT = 15.0
 _NOTE_LINE = 15.0
 _NOTE_LINES = 3
 _NOTE_WIDTH = BROAD - 2 * _PADDING - 20
@@ -109,10 +113,15 @@ def _needed(card: Card) -> float:
     rows = (
         _PADDING + measure(row.text, 17, bold=True)
         if row.strong
-        else _PADDING + (_LABEL_WIDTH if row.label else 0) + measure(row.text, 12.5)
+        else _PADDING + (_LABEL_WIDTH if row.label else 0) + _portrait(row) + measure(row.text, 12.5)
         for row in card.rows
     )
     return max(header, *rows) + _PADDING if card.rows else header + _PADDING
+
+
+def _portrait(row: Row) -> float:
+    """Return the room that the picture of a row's account takes."""
+    return _PORTRAIT + 5 if row.account else 0.0
 
 
 def _height(card: Card) -> float:
@@ -263,6 +272,9 @@ class _SvgWriter:
                 label = fit(row.label, _LABEL_WIDTH - 8, 12)
                 yield self._text(label, at, y + 14, 12, theme.faint)
                 at += _LABEL_WIDTH
+            if row.account:
+                yield identicon_group(row.account, at, y + 9.5 - _PORTRAIT / 2, _PORTRAIT)
+                at += _portrait(row)
             value = fit(row.text, wide - _PADDING - at, 12.5)
             yield self._text(value, at, y + 14, 12.5, theme.soft, room=wide - _PADDING - at) + "\n"
             y += _ROW
@@ -281,16 +293,19 @@ class _SvgWriter:
         if not card.look.icon:
             ground = CHAIN_COLORS.get(card.chain, OTHER_CHAIN_COLOR)
             yield f'<circle cx="{number_text(middle)}" cy="{number_text(middle)}" r="{number_text(_ICON / 2)}" fill="{ground}"/>'
-            sign = _sign(card.title)
-            yield self._text(
-                sign,
-                middle,
-                middle + 4.6,
-                13 if len(sign) > 1 else 15,
-                BADGE_TEXT_COLOR,
-                bold=True,
-                anchor="middle",
-            )
+            mark = CHAIN_MARKS.get(card.chain)
+            if mark is not None:
+                yield (
+                    f'<path transform="translate({number_text(middle - 9.6)} {number_text(middle - 9.6)}) scale(0.8)" '
+                    f'd="{mark.path}" fill="none" stroke="{BADGE_TEXT_COLOR}" stroke-width="{mark.width}" '
+                    f'stroke-linecap="round" stroke-linejoin="round"/>'
+                )
+            else:
+                sign = _sign(card.title)
+                size = 13 if len(sign) > 1 else 15
+                yield self._text(
+                    sign, middle, middle + 4.6, size, BADGE_TEXT_COLOR, bold=True, anchor="middle"
+                )
         else:
             ink, back = COLORS[card.look.color][theme.name]
             if card.unfinished and not card.is_step:

@@ -9,10 +9,20 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.hexadecimal import from_hex
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.runtime.table_entries import StorageEntry
+
+#: The key of `Timestamp.Now`, which every chain has: two hashes of names, no runtime needed.
+TIMESTAMP_NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
+
+
+def read_timestamp(answer: object) -> int | None:
+    """Return the milliseconds since 1970 that a node answers for `TIMESTAMP_NOW`; None if they are none."""
+    data = from_hex(answer)
+    return int.from_bytes(data, "little") if data is not None and len(data) == 8 else None
 
 
 def twox(data: bytes, rounds: int) -> bytes:

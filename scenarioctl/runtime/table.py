@@ -35,6 +35,7 @@ BUNDLED = {
     "hydraDx": "hydradx",
     "kusama": "kusama",
     "assetHub_kusama": "statemine",
+    "assetHub_paseo": "asset-hub-paseo",
 }
 
 #: Tables already loaded in this process, by chain literal.

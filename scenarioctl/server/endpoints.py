@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypedDict, get_args, get_type_hints
+from typing import Any, Literal, NotRequired, TypedDict, get_args, get_type_hints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +59,16 @@ class Version(TypedDict):
     offline: bool
 
 
+class StreamEvent(TypedDict):
+    """An event of a stream."""
+
+    event: str
+    #: JSON, on one line.
+    data: str
+    #: To go on after it, if the stream can be resumed.
+    id: NotRequired[str]
+
+
 def _row(method: str, path: str, operation: str, *also: str, **more: Any) -> Endpoint:
     return Endpoint(method=method, path=path, operation=operation, also=also, **more)
 
@@ -73,6 +83,7 @@ ENDPOINTS = (
     _row("GET", "/api/info/preview", "previews.preview_scenario"),
     _row("GET", "/api/template/stats/{chain}", "templates.count_templates"),
     _row("POST", "/api/scenario/info/full", "scenarios.full_scenario_info"),
+    _row("POST", "/api/scenario/batch", "scenario_batches.batch_scenario"),
     _row("POST", "/api/create/scenario", "creation.create_scenario", scope="create"),
     _row("POST", "/api/create/swap", "creation.create_swap", scope="create", flag="success"),
     _row("POST", "/api/create/remark", "creation.create_remark", scope="create"),
@@ -80,11 +91,14 @@ ENDPOINTS = (
     _row("POST", "/api/create/flow", "creation.create_flow", scope="create"),
     _row("POST", "/api/swap/quote", "swap_quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
+    _row("GET", "/api/xcm/trapped", "asset_traps.find_trapped_assets"),
+    _row("POST", "/api/xcm/claim", "asset_traps.claim_assets"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "channels.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),
     _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast", scope="broadcast"),
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
+    _row("GET", "/api/status", "status.show_status"),
     _row("GET", "/api/chains", "chains.list_chains"),
     _row("GET", "/api/chains/{chain}", "chains.show_chain"),
     _row("GET", "/api/chains/{chain}/pallets", "pallets.list_pallets"),
@@ -131,6 +145,7 @@ ENDPOINTS = (
     _row("POST", "/api/tx/check", "transaction_checks.check_transaction"),
     _row("POST", "/api/tx/payload", "decoded_transactions.transaction_payload"),
     _row("POST", "/api/tx/assemble", "signed_transactions.assemble_transaction"),
+    _row("GET", "/api/tx/status", "transaction_status.transaction_status"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
     _row(
         "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True
@@ -150,6 +165,7 @@ ENDPOINTS = (
     ),
     _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
+    _row("POST", "/job/runs", "job_runs.list_runs", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),
     _row("POST", "/scenario/worker/logs", "jobs.job_log", server="worker", flag="success"),
     _row("POST", "/scenario/tx", "jobs.job_mempool", server="worker"),
@@ -168,7 +184,7 @@ ENDPOINTS = (
     ),
 )
 
-#: `streams.py` answers `/job/events`, and `pages.py` the others.
+#: `streams.py` answers `/job/events`, `transaction_stream.py` answers `/api/tx/events`, and `pages.py` the others.
 PAGES = (
     _page("/healthz", "health", "Check that the process is alive", answer=Health),
     _page("/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness),
@@ -183,8 +199,27 @@ PAGES = (
         "events",
         "Follow the logs and drafts of jobs (server-sent events)",
         content_type="text/event-stream",
+        answer=StreamEvent,
         scope="read",
         server="worker",
+    ),
+    _page(
+        "/api/status/events",
+        "status_events",
+        "Follow what needs you, and how the chains and jobs are (server-sent events)",
+        content_type="text/event-stream",
+        answer=StreamEvent,
+        scope="read",
+        server="api",
+    ),
+    _page(
+        "/api/tx/events",
+        "transaction_events",
+        "Follow a sent transaction into its block and to other chains (server-sent events)",
+        content_type="text/event-stream",
+        answer=StreamEvent,
+        scope="read",
+        server="api",
     ),
 )
 

@@ -55,6 +55,7 @@ EXAMPLES: Mapping[str, Example] = {
             }
         },
     ),
+    "scenario_batches.batch_scenario": Example({"id": "Xq3b9LmZt"}),
     "creation.create_scenario": Example(
         {
             "source_chain": "assetHub",
@@ -89,6 +90,8 @@ EXAMPLES: Mapping[str, Example] = {
         },
         {"result": "Xq3b9LmZt"},
     ),
+    "asset_traps.find_trapped_assets": Example({"chain": "assetHub", "address": _ACCOUNT}),
+    "asset_traps.claim_assets": Example({"chain": "assetHub", "trapped_in": 13000000}),
     "swap_quotes.quote_swap": Example({"assetin": 5, "assetout": 10, "amount": 1}),
     "transfers.asset_transfer": Example(
         {
@@ -117,6 +120,7 @@ EXAMPLES: Mapping[str, Example] = {
     "broadcasts.broadcast": Example(
         {"chain": "polkadot", "tx": _SIGNED}, {"status": "broadcasted", "hash": _HASH}
     ),
+    "transaction_status.transaction_status": Example({"chain": "polkadot", "hash": _HASH}),
     "contracts.contract_info": Example(
         {"abiJson": {"version": "4", "spec": {}, "types": []}, "address": _ACCOUNT},
         {
@@ -191,6 +195,24 @@ EXAMPLES: Mapping[str, Example] = {
     "jobs.run_job": Example({"id": "Xq3b9LmZt"}),
     "jobs.list_jobs": Example({"state": "running"}),
     "jobs.job_status": Example({"id": "Xq3b9LmZt"}),
+    "job_runs.list_runs": Example(
+        {"id": "Xq3b9LmZt", "limit": 1},
+        {
+            "runs": [
+                {
+                    "number": 17,
+                    "planned": "2026-11-20T09:30:00.000000000Z",
+                    "started": "2026-11-20T09:30:00.104920443Z",
+                    "finished": "2026-11-20T09:30:00.987332001Z",
+                    "seconds": 0.882,
+                    "outcome": "executed",
+                    "drafts": 1,
+                    "failure": "",
+                }
+            ],
+            "next": "17",
+        },
+    ),
     "jobs.job_log": Example(
         {"id": "Xq3b9LmZt"}, {"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]}
     ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from scenarioctl import __version__
 from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.transaction_status import TransactionStatus
 from scenarioctl.server.decoding import ALIASES
 from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type, find_handler
 from scenarioctl.server.examples import EXAMPLES, Example
@@ -15,6 +16,7 @@ from scenarioctl.server.streams import FollowJobs
 _JSON = "application/json"
 #: Module of operations -> tag of its endpoints; empty for pages.
 _TAGS = {
+    "scenario_batches": "Scenarios",
     "scenarios": "Scenarios",
     "creation": "Scenarios",
     "scenario_changes": "Scenarios",
@@ -26,9 +28,11 @@ _TAGS = {
     "transaction_checks": "Transactions",
     "signed_transactions": "Transactions",
     "broadcasts": "Transactions",
+    "transaction_status": "Transactions",
     "chains": "Chains",
     "pallets": "Chains",
     "assets": "Chains",
+    "asset_traps": "Chains",
     "balances": "Chains",
     "addresses": "Chains",
     "swap_quotes": "Chains",
@@ -36,12 +40,16 @@ _TAGS = {
     "queries": "Chains",
     "contracts": "Chains",
     "jobs": "Jobs",
+    "job_runs": "Jobs",
     "job_changes": "Jobs",
     "webhooks": "Webhooks",
     "notifications": "Notifications",
     "stores": "Daemon",
+    "status": "Daemon",
     "": "Daemon",
 }
+#: Event stream -> its tag.
+_STREAMS = {"events": "Jobs", "transaction_events": "Transactions"}
 #: Errors of every path, before the handler runs.
 _COMMON_ERRORS = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
 _BODY_ERRORS = ("bad_json", "too_slow", "too_large", "unsupported_type")
@@ -59,6 +67,7 @@ _OTHER_ERRORS = {
     "run_job": ("timed_out", "request_failed"),
     "readiness": ("not_ready",),
     "events": ("not_found",),
+    "transaction_events": ("not_found", "chain_refused", "chain_unreachable"),
     **dict.fromkeys(
         ("create_scenario", "create_swap", "create_remark", "create_flow", "broadcast"), ("warned",)
     ),
@@ -159,7 +168,7 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
     codes = [*_COMMON_ERRORS, *_OTHER_ERRORS.get(row.operation, ())]
     described: dict[str, Any] = {
         "operationId": row.operation,
-        "tags": ["Jobs" if row.operation == "events" else _TAGS[""]],
+        "tags": [_STREAMS.get(row.operation, _TAGS[""])],
         "summary": row.summary,
         "description": _scope(row.scope),
         "responses": {
@@ -176,6 +185,8 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
             "description": "As browsers send it when they reconnect; overrides `after`.",
         }
         described["parameters"] = [*_query_parameters(FollowJobs, (), {}), last_event]
+    elif row.operation == "transaction_events":
+        described["parameters"] = _query_parameters(TransactionStatus, (), {})
     return described
 
 

@@ -1,4 +1,4 @@
-"""Serves the files of the web page, and its endpoint for QR codes."""
+"""Serves the files of the web page, and its endpoints for QR codes and pictures of accounts."""
 
 import asyncio
 import base64
@@ -22,6 +22,7 @@ _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
 }
 
 #: Content-Security-Policy: nothing from other hosts, nothing inline. Pictures come as data URLs from answers.
@@ -82,6 +83,23 @@ class VaultCodes:
         return web.Response(body=encode({"codes": codes}), content_type=JSON)
 
 
+class Identicons:
+    """Draws the picture of an account, which the page shows beside its address."""
+
+    row = Endpoint(method="GET", path="/web/identicon/{account}.svg", operation="web identicon", scope="open")
+
+    async def answer(self, request: web.Request) -> web.Response:
+        from scenarioctl.chains.addresses import format_of
+        from scenarioctl.render.identicon import draw_identicon
+
+        given = request.match_info["account"]
+        account = format_of(given).parse(given, field="account")
+        headers = {"Cache-Control": "public, max-age=86400, immutable", "Content-Security-Policy": POLICY}
+        return web.Response(
+            body=draw_identicon(account).encode(), content_type="image/svg+xml", headers=headers
+        )
+
+
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of the payload."""
     from scenarioctl.render.qr import BORDER, make_codes
@@ -107,8 +125,11 @@ def _read_hex(value: object) -> bytes:
 
 
 def page_file_routes(context: ServerContext) -> list[Route]:
-    """Return the routes of the page: `/`, and its files under `/web/`."""
-    routes: list[Route] = [(VaultCodes.row, VaultCodes(context).answer)]
+    """Return the routes of the page: `/`, and what it has under `/web/`."""
+    routes: list[Route] = [
+        (VaultCodes.row, VaultCodes(context).answer),
+        (Identicons.row, Identicons().answer),
+    ]
     for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
         if file.name.rpartition(".")[2] in _TYPES:
             path = "/" if file.name == "index.html" else f"/web/{file.name}"

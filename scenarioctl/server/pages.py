@@ -19,10 +19,18 @@ from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import PAGES
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
-from scenarioctl.server.streams import EventStream
+from scenarioctl.server.status_stream import StatusStream
+from scenarioctl.server.streams import EventStream, Stream
+from scenarioctl.server.transaction_stream import TransactionStream
 
 log = logging.getLogger("scenarioctl.http")
 
+#: Pages that are streams of events.
+_STREAMS: dict[str, type[Stream]] = {
+    "events": EventStream,
+    "status_events": StatusStream,
+    "transaction_events": TransactionStream,
+}
 #: Seconds since the last heartbeat of a worker after which it counts as stuck.
 _HEARTBEAT_TIMEOUT = 10.0
 #: Seconds that the store may take to answer.
@@ -65,8 +73,8 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
     for row in PAGES:
         if row.server not in served:
             continue
-        if row.operation == "events":
-            routes.append((row, EventStream(row, context.follower, context.access).answer))
+        if row.operation in _STREAMS:
+            routes.append((row, _STREAMS[row.operation](row, context.follower, context.access).answer))
         else:
             routes.append((row, PageHandler(partial(writers[row.operation], context)).answer))
     return routes

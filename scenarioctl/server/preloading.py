@@ -46,7 +46,7 @@ _YOUNG = 10_000
 def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
-    from scenarioctl.chains.assets import read_listing
+    from scenarioctl.chains.asset_rows import read_listing
     from scenarioctl.config import is_server
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe

@@ -1,9 +1,12 @@
-"""`/job/events`: log lines and drafts of jobs as server-sent events."""
+"""Server-sent events, and those of `/job/events`: log lines and drafts of jobs."""
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
@@ -58,11 +61,15 @@ class Follower:
         self._token: str | None = None
         self._changed = asyncio.Event()
         self.closed = False
+        #: Called when all streams end.
+        self.on_close: list[Callable[[], None]] = []
 
     def close(self) -> None:
         """End all streams and refuse new ones."""
         self.closed = True
         self._changed.set()
+        for tell in self.on_close:
+            tell()
         if self._looking is not None:
             self._looking.cancel()
 
@@ -106,26 +113,48 @@ class Follower:
             await asyncio.sleep(_PAUSE)
 
 
-class EventStream:
-    """The handler of `/job/events`."""
+class Ended(Exception):
+    """There won't be any more news."""
+
+
+class Following(Protocol):
+    """What one client of a stream has received, and what it gets next."""
+
+    def mark(self) -> asyncio.Event:
+        """Return an event that is set when there may be news after this call."""
+
+    async def send_news(self, response: web.StreamResponse) -> bool:
+        """Send a portion of the news; return whether there were any.  Raise Ended after the last ones."""
+
+
+class Stream(ABC):
+    """The handler of a path with server-sent events."""
 
     def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
         self._row = row
         self._follower = follower
         self._access = access
-        self._decoder = Decoder(FollowJobs)
+
+    @abstractmethod
+    async def begin(self, request: web.Request) -> Following:
+        """Return what *request* follows; raise what is wrong with it."""
+
+    def enter(self) -> None:
+        """Count a stream; raise RateLimited if there are too many."""
+        self._follower.enter()
+
+    def leave(self) -> None:
+        self._follower.leave()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        asked = self._decoder.decode(fields, {})
-        given = request.headers.get("Last-Event-ID", "") or asked.after
-        position = await self._begin(asked.id, given, _read_tail(asked.tail))
+        following = await self.begin(request)
         response = web.StreamResponse(headers=_HEADERS)
-        self._follower.enter()
+        self.enter()
         try:
             await response.prepare(request)
             if request.method != "HEAD":
-                await self._follow(request, response, asked.id, position)
+                with suppress(Ended):
+                    await self._follow(request, response, following)
             response.force_close()
             await response.write_eof()
         except (ConnectionError, TimeoutError):
@@ -143,8 +172,42 @@ class EventStream:
             if request.transport is not None:
                 request.transport.abort()
         finally:
-            self._follower.leave()
+            self.leave()
         return response
+
+    async def _follow(self, request: web.Request, response: web.StreamResponse, following: Following) -> None:
+        follower = self._follower
+        tokens = self._access.tokens
+        await send(response, b"retry: 2000\n\n")
+        while not follower.closed:
+            if tokens is not self._access.tokens:
+                # A reload changed the tokens; this client's may have been revoked.
+                self._access.admit(request, self._row)
+                tokens = self._access.tokens
+            # Take the event before reading, so that no change in between is missed.
+            changed = following.mark()
+            if await following.send_news(response):
+                continue
+            try:
+                async with asyncio.timeout(_HEARTBEAT):
+                    await changed.wait()
+            except TimeoutError:
+                await send(response, b": alive\n\n")
+
+
+class EventStream(Stream):
+    """The handler of `/job/events`."""
+
+    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
+        super().__init__(row, follower, access)
+        self._decoder = Decoder(FollowJobs)
+
+    async def begin(self, request: web.Request) -> Following:
+        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
+        asked = self._decoder.decode(fields, {})
+        given = request.headers.get("Last-Event-ID", "") or asked.after
+        position = await self._begin(asked.id, given, _read_tail(asked.tail))
+        return _FollowedJobs(self._follower, asked.id, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
         """Return the first position; raise NotFound for an unknown job, InvalidRequest for an invalid event id."""
@@ -164,49 +227,39 @@ class EventStream:
             check_cursor(after, last, given=position, newest=end)
         return position
 
-    async def _follow(
-        self, request: web.Request, response: web.StreamResponse, job: str | None, position: "Position"
-    ) -> None:
-        follower = self._follower
-        tokens = self._access.tokens
-        await _send(response, b"retry: 2000\n\n")
-        while not follower.closed:
-            if tokens is not self._access.tokens:
-                # A reload changed the tokens; this client's may have been revoked.
-                self._access.admit(request, self._row)
-                tokens = self._access.tokens
-            # Take the event before reading the store, so that no change in between is missed.
-            changed = follower.mark()
-            sent, position = await self._send_news(response, job, position)
-            if sent:
-                continue
-            try:
-                async with asyncio.timeout(_HEARTBEAT):
-                    await changed.wait()
-            except TimeoutError:
-                await _send(response, b": alive\n\n")
 
-    async def _send_news(
-        self, response: web.StreamResponse, job: str | None, position: "Position"
-    ) -> tuple[bool, "Position"]:
-        """Send a portion of the events after *position*; return whether there were any, and the new position."""
+class _FollowedJobs:
+    def __init__(self, follower: Follower, job: str | None, position: "Position") -> None:
+        self._follower = follower
+        self._job = job
+        self._position = position
+
+    def mark(self) -> asyncio.Event:
+        return self._follower.mark()
+
+    async def send_news(self, response: web.StreamResponse) -> bool:
+        """Send a portion of the events after the position, which moves on."""
         from scenarioctl.model.json_types import timestamp
         from scenarioctl.operations.jobs import describe_draft
+        from scenarioctl.operations.sent_records import read_marks
 
-        app = self._follower.app
+        app, job, position = self._follower.app, self._job, self._position
         parts: list[bytes] = []
         for line in await app.store.read_log(job, after=position.log, limit=PORTION):
             position = Position(log=line.seq, mempool=position.mempool)
             said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "text": line.text}
-            parts.append(_event("log", position, said))
+            parts.append(write_event("log", said, id=position))
         now = app.clock()
-        for entry in await app.store.read_mempool(job, after=position.mempool, limit=PORTION):
+        entries = await app.store.read_mempool(job, after=position.mempool, limit=PORTION)
+        marks = await read_marks(app, entries)
+        for entry in entries:
             position = Position(log=position.log, mempool=entry.seq)
-            said = {"id": entry.job, **describe_draft(entry.draft, flag=entry.flag, now=now)}
-            parts.append(_event("mempool", position, said))
+            draft = describe_draft(entry.draft, flag=entry.flag, now=now, sent=marks.get(entry.seq))
+            parts.append(write_event("mempool", {"id": entry.job, "seq": entry.seq, **draft}, id=position))
         if parts:
-            await _send(response, b"".join(parts))
-        return bool(parts), position
+            await send(response, b"".join(parts))
+        self._position = position
+        return bool(parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,11 +295,13 @@ def _read_tail(value: str | int) -> int | None:
     raise InvalidRequest(f"tail {shorten(value)} is not a number of lines, expected 0 to {TAIL_MAX}")
 
 
-def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:
+def write_event(kind: str, said: Mapping[str, Any], *, id: object = "") -> bytes:
     # Compact JSON has no line breaks, so one data line is enough.
-    return b"event: %s\nid: %s\ndata: %s\n\n" % (kind.encode(), str(position).encode(), encode(said))
+    number = b"id: %s\n" % str(id).encode() if id != "" else b""
+    return b"event: %s\n%sdata: %s\n\n" % (kind.encode(), number, encode(said))
 
 
-async def _send(response: web.StreamResponse, data: bytes) -> None:
+async def send(response: web.StreamResponse, data: bytes) -> None:
+    """Send *data*; TimeoutError if the client doesn't read."""
     async with asyncio.timeout(_PATIENCE):
         await response.write(data)

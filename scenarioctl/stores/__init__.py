@@ -37,6 +37,8 @@ from scenarioctl.model.jobs import (
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.outbox import Outbox
+from scenarioctl.stores.sent import SentTransactions
+from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,9 @@ class Store(Protocol):
     async def get_scenario(self, id: str) -> StoredScenario:
         """Return the scenario, or raise NotFound."""
 
+    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        """Return those of the scenarios that are stored, and not damaged."""
+
     async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
         """Replace the scenario that has this id and *revision*; `created` stays, and so do its job, log and drafts.
 
@@ -226,13 +231,25 @@ class Store(Protocol):
         A job whose row is damaged reads as paused, with that as its reason, here and in lists.
         """
 
-    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
-        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their state last."""
+    async def list_jobs(
+        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+    ) -> JobPage:
+        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their state last.
+
+        *failing* selects the running jobs whose last run failed; they have no other state.
+        """
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
         """Return how many drafts each of these jobs has that could be signed *now*: not flagged, and not expired.
 
         Jobs without any are left out.
+        """
+
+    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those first that expire first.
+
+        A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there are jobs, however
+        many drafts they have.
         """
 
     async def has_worker(self) -> bool:
@@ -293,8 +310,14 @@ class Store(Protocol):
         A higher cursor comes from a store that was restored to an earlier time since.
         """
 
-    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
-        """Return the newest runs of the job, `job run` included, newest first."""
+    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
+        """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.
+
+        *before* 0 means all.
+        """
+
+    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
 
     async def drafted_for(self) -> list[tuple[str, int]]:
         """Return each chain and spec version that a draft without a flag was made for, once."""
@@ -320,6 +343,9 @@ class Store(Protocol):
 
     def outbox(self) -> Outbox:
         """Return the notifications that are not delivered yet."""
+
+    def sent(self) -> SentTransactions:
+        """Return the transactions that were sent."""
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the webhook."""

@@ -4,7 +4,15 @@ import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from scenarioctl.model.jobs import FinishedRun, JobState, Overlap, Schedule
+from scenarioctl.model.jobs import (
+    STEPS_MAX,
+    FinishedRun,
+    JobState,
+    Overlap,
+    Schedule,
+    StepOutcome,
+    StepOutcomes,
+)
 from scenarioctl.stores.texts import clean
 
 #: Why a job is paused whose row holds what no version of this program writes.
@@ -16,6 +24,20 @@ _KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 def write_schedule(schedule: Schedule) -> str:
     return json.dumps(asdict(schedule))
+
+
+def write_steps(steps: StepOutcomes) -> str:
+    """Return the outcomes of a run's steps as text; empty if there are none, or too many."""
+    text = clean(json.dumps(steps, ensure_ascii=False)) if steps else ""
+    return text if len(text) <= STEPS_MAX else ""
+
+
+def read_steps(text: str) -> StepOutcomes:
+    """Return the outcomes in *text*; none if somebody has damaged it."""
+    try:
+        return {str(node): StepOutcome(outcome) for node, outcome in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError, RecursionError):
+        return {}
 
 
 @lru_cache(maxsize=1024)

@@ -33,9 +33,17 @@ from scenarioctl.stores import (
     StoredScenario,
 )
 from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.job_texts import next_plan, write_schedule
+from scenarioctl.stores.job_texts import next_plan, read_steps, write_schedule, write_steps
 from scenarioctl.stores.memory_outbox import MemoryOutbox
-from scenarioctl.stores.memory_state import MemoryState, list_job_page, list_page, normal, trim
+from scenarioctl.stores.memory_sent import MemorySent
+from scenarioctl.stores.memory_state import (
+    MemoryState,
+    list_job_page,
+    list_page,
+    normal,
+    trim,
+    waiting_drafts,
+)
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
@@ -53,6 +61,7 @@ from scenarioctl.stores.validation import (
     unknown,
     unnamed,
 )
+from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 
 class MemoryStore:
@@ -118,6 +127,10 @@ class MemoryStore:
         if scenario is None:
             raise unknown(id)
         return scenario
+
+    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        scenarios = self._state.scenarios
+        return {id: replace(scenarios[id], digest=b"") for id in ids if id in scenarios}
 
     async def delete_scenario(self, id: str) -> None:
         self._find(id)
@@ -226,9 +239,14 @@ class MemoryStore:
         self._find(id)
         return self._state.jobs.get(id)
 
-    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+    async def list_jobs(
+        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+    ) -> JobPage:
         check_limit(limit)
-        return list_job_page(self._state, limit=limit, after=after, wanted=state)
+        return list_job_page(self._state, limit=limit, after=after, wanted=state, failing=failing)
+
+    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        return waiting_drafts(self._state, now=now, soon=soon, limit=limit)
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
         return dict(
@@ -373,19 +391,22 @@ class MemoryStore:
         for draft in run.drafts:
             state.last_draft += 1
             texts: dict[str, Any] = {
-                name: clean(getattr(draft, name)) for name in ("chain", "amount", "node", "tx")
+                name: clean(getattr(draft, name)) for name in ("chain", "amount", "node", "tx", "human")
             }
             state.drafts.append(
                 MempoolEntry(seq=state.last_draft, job=run.job, draft=replace(draft, **texts))
             )
         self._trim(run.job, retention)
         if run.ran:
+            state.last_run += 1
             kept = KeptRun(
+                number=state.last_run,
                 planned=run.planned,
                 started=run.started,
                 finished=run.finished,
                 drafts=len(run.drafts),
                 failure=clean(run.failure),
+                steps=read_steps(write_steps(run.steps)),
             )
             state.runs.append((run.job, kept))
             state.runs = trim(state.runs, lambda each: each[0] == run.job, limit=retention.runs)
@@ -446,8 +467,13 @@ class MemoryStore:
     async def find_end(self) -> tuple[int, int]:
         return self._state.last_line, self._state.last_draft
 
-    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
-        return [run for job, run in reversed(self._state.runs) if job == check_id(id)][:limit]
+    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
+        runs = [run for job, run in reversed(self._state.runs) if job == check_id(id)]
+        return [run for run in runs if not before or run.number < before][:limit]
+
+    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        found = {id: await self.last_runs(id, limit=limit) for id in ids}
+        return {id: runs for id, runs in found.items() if runs}
 
     async def drafted_for(self) -> list[tuple[str, int]]:
         return sorted(
@@ -492,6 +518,9 @@ class MemoryStore:
 
     def outbox(self) -> MemoryOutbox:
         return MemoryOutbox(self._state)
+
+    def sent(self) -> MemorySent:
+        return MemorySent(self._state, self._changed)
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         await self.check_webhook(uuid)

@@ -6,9 +6,16 @@ from typing import TypeVar
 
 from scenarioctl.model.jobs import Job, JobState, KeptRun, LogLine, MempoolEntry, WebhookEvent
 from scenarioctl.model.notifications import QueuedNotification
-from scenarioctl.stores import JobPage, ListedScenario, ScenarioPage, StoredScenario
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.stores import (
+    JobPage,
+    ListedScenario,
+    ScenarioPage,
+    StoredScenario,
+)
 from scenarioctl.stores.cursors import Value, read_cursor, read_job_cursor, write_cursor, write_job_cursor
 from scenarioctl.stores.retention import room
+from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
 Row = TypeVar("Row")
 
@@ -41,10 +48,13 @@ class MemoryState:
     used: dict[tuple[str, str], int] = field(default_factory=dict)
     #: Number -> notification that is not delivered yet.
     notifications: dict[int, QueuedInMemory] = field(default_factory=dict)
+    #: Chain and hash -> transaction that was sent.
+    sent: dict[tuple[str, str], SentTransaction] = field(default_factory=dict)
     #: The last number that was given out.
     last_number: int = 0
     last_line: int = 0
     last_draft: int = 0
+    last_run: int = 0
     last_event: int = 0
     last_notification: int = 0
     changes: int = 0
@@ -61,9 +71,13 @@ def normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredSce
     )
 
 
-def list_job_page(state: MemoryState, *, limit: int, after: str, wanted: JobState | None) -> JobPage:
+def list_job_page(
+    state: MemoryState, *, limit: int, after: str, wanted: JobState | None, failing: bool
+) -> JobPage:
     """Return the page that `Store.list_jobs` describes."""
     found = [job for job in state.jobs.values() if wanted in (None, job.state)]
+    if failing:
+        found = [job for job in state.jobs.values() if job.state is JobState.RUNNING and job.failures]
     found.sort(key=lambda job: (job.changed, job.id), reverse=True)
     rest = found
     if after:
@@ -72,6 +86,29 @@ def list_job_page(state: MemoryState, *, limit: int, after: str, wanted: JobStat
     items = tuple(rest[:limit])
     following = write_job_cursor(id=items[-1].id, changed=items[-1].changed) if len(rest) > limit else ""
     return JobPage(items=items, total=len(found), next=following)
+
+
+def waiting_drafts(state: MemoryState, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+    """Return what `Store.waiting_drafts` describes."""
+    nodes = {entry.seq: (entry.job, entry.draft.node) for entry in state.drafts}
+    done: dict[tuple[str, str], int] = {}
+    for sent in state.sent.values():
+        place = nodes.get(sent.draft or 0)
+        if place is not None and place[0] == sent.job and sent.state is not SentState.EXPIRED:
+            done[place] = max(done.get(place, 0), sent.draft or 0)
+    newest: dict[str, WaitingDraft] = {}
+    for entry in state.drafts:
+        expires = entry.draft.expires
+        if entry.flag or expires is None or expires <= now or entry.seq <= done.get(nodes[entry.seq], 0):
+            continue
+        former = newest.get(entry.job)
+        found = WaitingDraft(job=entry.job, seq=entry.seq, expires=expires, count=1)
+        if former is not None:
+            found = replace(found if expires >= former.expires else former, count=former.count + 1)
+        newest[entry.job] = found
+    waiting = sorted(newest.values(), key=lambda draft: (draft.expires, draft.seq))
+    expiring = sum(draft.expires <= soon for draft in waiting)
+    return WaitingDrafts(items=tuple(waiting[:limit]), total=len(waiting), expiring=expiring)
 
 
 def list_page(

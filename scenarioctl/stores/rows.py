@@ -10,6 +10,7 @@ from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     Job,
     JobState,
+    KeptRun,
     MempoolDraft,
     MempoolEntry,
     Schedule,
@@ -21,13 +22,18 @@ from scenarioctl.model.notifications import (
     QueuedNotification,
     read_stored_targets,
 )
-from scenarioctl.stores.job_texts import DAMAGED, read_schedule
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.stores.job_texts import DAMAGED, read_schedule, read_steps
 from scenarioctl.stores.validation import damaged_event
 
 #: The columns that `read_entry` takes.
-ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node"
+ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human"
+#: The columns that `read_run` takes.
+RUN_COLUMNS = "seq, planned, started, finished, drafts, failure, steps"
 #: The columns that `read_notifications` takes.
 NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
+#: The columns that `read_sent` takes and `sent_row` gives.
+SENT_COLUMNS = "chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, state, searched, block, block_number, effects, revision"
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 15
 
@@ -77,8 +83,8 @@ def read_job(row: tuple[Any, ...]) -> Job:
 
 def read_entry(row: tuple[Any, ...]) -> MempoolEntry:
     """Return the draft in *row*; one without a transaction if the row is damaged."""
-    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
-    texts, times = (flag, chain, amount, tx_type, tx, node), (spec_version, expires)
+    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human = row
+    texts, times = (flag, chain, amount, tx_type, tx, node, human), (spec_version, expires)
     if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
         draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
         return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
@@ -95,6 +101,7 @@ def read_entry(row: tuple[Any, ...]) -> MempoolEntry:
             spec_version=spec_version,
             expires=expires,
             node=node,
+            human=human,
         ),
     )
 
@@ -111,6 +118,20 @@ def read_event(row: tuple[Any, ...]) -> WebhookEvent:
     except (ValueError, TypeError, RecursionError):
         raise damaged_event(id, uuid) from None
     return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
+
+
+def read_run(row: tuple[Any, ...]) -> KeptRun:
+    """Return the run in *row*."""
+    number, planned, started, finished, drafts, failure, steps = row
+    return KeptRun(
+        number=number,
+        planned=planned,
+        started=started,
+        finished=finished,
+        drafts=drafts,
+        failure=failure,
+        steps=read_steps(steps),
+    )
 
 
 def read_notifications(rows: Iterable[tuple[Any, ...]], *, due: int) -> list[QueuedNotification]:
@@ -143,3 +164,19 @@ def _read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
         drafts=numbers,
         reason=str(reason),
     )
+
+
+def read_sent(row: tuple[Any, ...]) -> SentTransaction:
+    """Return the transaction in *row*; one whose state is damaged may have been sent."""
+    fields = dict(zip(SENT_COLUMNS.split(", "), row, strict=True))
+    try:
+        fields["state"] = SentState(fields["state"])
+    except ValueError:
+        fields["state"] = SentState.UNCERTAIN
+    return SentTransaction(**fields)
+
+
+def sent_row(transaction: SentTransaction) -> tuple[Any, ...]:
+    """Return the values of *transaction*, in the order of SENT_COLUMNS."""
+    fields = {**vars(transaction), "state": str(transaction.state)}
+    return tuple(fields[name] for name in SENT_COLUMNS.split(", "))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import find_route, pays_with_itself
+from scenarioctl.transactions.transfer.routes import came_over_bridge, find_route, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class TransferBuilder:
     table: "RuntimeTable"
     #: What is known of the destination's table without asking.
     known_destination: "RuntimeTable | None"
+    #: What the transaction names to pay its own fee; None for the native asset.
+    fee_asset: "Asset | None" = None
     #: What leaves beside the amount, to pay the fee on the Asset Hub.
     beside: "tuple[Asset, int] | None" = None
     notes: tuple[str, ...] = ()
@@ -41,8 +44,22 @@ class TransferBuilder:
     async def build(self, sender: bytes | None = None) -> "Draft":
         """Return the call; only with a *sender* may something of theirs go along to pay a fee.
 
-        ChainUnreachable where a price that it needs could not be asked for.
+        ChainUnreachable where a price or a reserve that it needs could not be asked for.
         """
+        await self._check_reserves()
+        return await self._build_form(sender)
+
+    async def _check_reserves(self) -> None:
+        transfer = self.transfer
+        if transfer.is_local or not (is_bridged(transfer) or came_over_bridge(transfer)):
+            return
+        from scenarioctl.transactions.simulation.configured_reserves import check_configured_reserves
+
+        await check_configured_reserves(self.clients, transfer, self.assets.registry)
+
+    async def _build_form(self, sender: bytes | None) -> "Draft":
+        if is_bridged(self.transfer):
+            return await self._build_over_bridge(sender)
         if not self.transfer.is_local:
             if find_route(self.transfer, self.assets, fee_settled=False).needs_last_hop_fee:
                 return await self._build_in_one_signature()
@@ -52,8 +69,9 @@ class TransferBuilder:
 
     async def build_checked(self, sender: bytes) -> "tuple[Draft, Check]":
         """Return the call and the verdict on it; where only a dry run may open a route, the first call that passes."""
+        await self._check_reserves()
         try:
-            draft = await self.build(sender)
+            draft = await self._build_form(sender)
         except InvalidRequest:
             found = await self._try_candidates(sender)
             if found is None:
@@ -64,6 +82,15 @@ class TransferBuilder:
             # What might have gone wrong was tried, and did not.
             draft = replace(draft, warnings=self.notes)
         return draft, check
+
+    async def _build_over_bridge(self, sender: bytes | None) -> "Draft":
+        from scenarioctl.transactions.bridge_transfer import build_bridge_transfer
+
+        found = await build_bridge_transfer(
+            self.clients, self.assets, self.transfer, self.table, sender=sender
+        )
+        self.beside = found.beside
+        return found.draft
 
     async def _build_in_one_signature(self) -> "Draft":
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
@@ -189,6 +216,7 @@ class TransferBuilder:
             call=draft.call,
             sender=sender,
             beside=self.beside,
+            fee_asset=self.fee_asset,
         )
 
     def _build(

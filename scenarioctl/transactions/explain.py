@@ -43,7 +43,7 @@ def describe_call(
     return _Describer(table, chain, assets).call(call.pallet, call.method, call.args)
 
 
-def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]:
+def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> dict[str, Any]:
     """Return who signed *extrinsic*, with what, and what besides the call is signed."""
     from scenarioctl.transactions.mortality import decode_era
 
@@ -73,7 +73,7 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]
             tip = value["tip"] if isinstance(value, Mapping) else value
             described["tip"] = {"value": str(tip), "human": f"{to_whole(tip, chain.decimals)} {chain.symbol}"}
             if isinstance(value, Mapping) and value.get("asset_id") is not None:
-                described["fee_asset"] = write_plain(value["asset_id"])
+                described["fee_asset"] = _describe_asset(value["asset_id"], chain, assets)
         elif identifier == "CheckMetadataHash":
             described["metadata_hash"] = value == {"mode": "Enabled"}
         else:
@@ -147,6 +147,14 @@ class _Describer(ValueWriter):
         if naming == "":
             return self._assets.native(self._chain)
         return self._assets.named(self._chain, args.get(naming))
+
+
+def _describe_asset(identity: Any, chain: "Chain", assets: "Assets") -> dict[str, Any]:
+    """Return an asset that a runtime names, by its id and symbol if it is listed."""
+    place = "" if isinstance(identity, int) else write_location(identity)
+    asset = assets.named(chain, identity)
+    described = {} if asset is None else {"asset": asset.id, "symbol": asset.display_name}
+    return {**described, "location": place or write_plain(identity)}
 
 
 def _amount(value: int, asset: "Asset") -> Any:

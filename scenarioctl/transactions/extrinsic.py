@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -40,6 +41,11 @@ class Extrinsic:
         if self.signer is not None:
             return "signed"
         return "general" if self.extensions else "bare"
+
+
+def extrinsic_hash(data: bytes) -> str:
+    """Return the hash that chains and explorers know an extrinsic by: blake2b-256, 0x hex."""
+    return "0x" + blake2b(data, digest_size=32).hexdigest()
 
 
 def looks_like_extrinsic(data: bytes) -> bool:

@@ -15,7 +15,7 @@ from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.request import Transfer
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.model.calls import Call
 
 #: Makes the call of a transfer.
@@ -36,11 +36,17 @@ class Maximum:
 
 
 async def find_maximum(
-    clients: Clients, assets: "Assets", *, transfer: Transfer, sender: bytes, build: BuildCall
+    clients: Clients,
+    assets: "Assets",
+    *,
+    transfer: Transfer,
+    sender: bytes,
+    build: BuildCall,
+    fee_asset: "Asset | None" = None,
 ) -> Maximum:
     """Return the most of its asset that *transfer* can send for *sender*; its own amount doesn't count.
 
-    What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
+    *fee_asset* is what the transaction names to pay its fee.  What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
     refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
     """
     asset, source = transfer.asset, transfer.source
@@ -59,7 +65,10 @@ async def find_maximum(
     # Between chains, what delivery takes is not known yet: a smaller amount tells.
     amount = budget if transfer.is_local else max(budget // 2, 1)
     for _ in range(_ROUNDS):
-        tried, costs = amount, await _costs(clients, assets, replace(transfer, amount=amount), sender, build)
+        tried, costs = (
+            amount,
+            await _costs(clients, assets, replace(transfer, amount=amount), sender, build, fee_asset),
+        )
         amount = budget - costs
         if amount <= 0:
             raise InvalidRequest(
@@ -87,16 +96,21 @@ async def _read_figures(
 
 
 async def _costs(
-    clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes, build: BuildCall
+    clients: Clients,
+    assets: "Assets",
+    transfer: Transfer,
+    sender: bytes,
+    build: BuildCall,
+    fee_asset: "Asset | None",
 ) -> int:
     """Return what the chain takes of the asset for *transfer* beside its amount: the fee, and delivery."""
     client = clients(transfer.source)
     call = await build(transfer)
     try:
         costs = 0
-        currency = await fee_currency(client, assets, call, sender)
+        currency = await fee_currency(client, assets, call, sender, fee_asset)
         if currency.asset.id == transfer.asset.id:
-            info = await dispatch_info(client, call, sender)
+            info = await dispatch_info(client, call, sender, fee_asset)
             costs = await convert_fee(client, currency, int(info["partial_fee"]))
             if currency.asset.kind != "native":
                 costs += -(-costs // _PRICE_RESERVE)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, junctions_of, write_location
+from scenarioctl.chains.trust import chain_beyond
 from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def read_instruction(value: Any) -> tuple[str, Any]:
 
 
 def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
-    """Return the chain that *origin* sees at *place*; None where it is none of the registry."""
+    """Return the chain that *origin* sees at *place*, which may be beyond a bridge; None where it is none of the registry."""
+    if place.startswith("2/"):
+        return chain_beyond(registry, origin, place)
     return find_chain(registry, origin, absolute(place, origin.para_id))
 
 

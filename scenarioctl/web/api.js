@@ -24,7 +24,7 @@ export function onGone(tell, signal = undefined) {
   signal?.addEventListener("abort", () => watchers.delete(tell));
 }
 
-function setGone(now) {
+export function setGone(now) {
   if (gone === now) return;
   gone = now;
   for (const tell of watchers) tell(now);

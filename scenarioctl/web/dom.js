@@ -87,11 +87,6 @@ export function copyButton(label, text) {
   }, label);
 }
 
-export function when(iso) {
-  // The interface has nanoseconds; people read seconds.
-  return iso ? h("time", { datetime: iso, title: iso }, `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`) : "";
-}
-
 // A form that runs one action at a time and shows its error in place.
 export function form(submitLabel, action, ...fields) {
   const problem = h("div", { hidden: true });

@@ -1,32 +1,31 @@
-// The job of a scenario: start, stop, status, log and drafts.
-// The interface calls the list of drafts "mempool".
+// The job of a scenario: its state, its schedule, and what can be done with it.
 
 import { follow, onGone, post } from "./api.js";
-import { copyButton, field, fill, form, h, problemOf, say, when } from "./dom.js";
+import { field, fill, form, h, problemOf, say } from "./dom.js";
+import { when } from "./format.js";
+import { runsPart } from "./runs.js";
 
-// More would slow the browser down. The daemon has all of them.
-const LINES = 500;
-const DRAFTS = 100;
-// Drawn in one frame.
-const BATCH = 50;
-
-export function jobPart(scenario, signal) {
+// `told(status)` hears of the state of the job whenever it is read.
+export function jobPart(scenario, signal, told) {
   const { id } = scenario;
   const section = h("section", { "aria-labelledby": "job" }, h("h2", { id: "job" }, "Job"));
   const state = h("p", { class: "state", role: "status" });
   const trouble = h("div");
   const refused = h("div");
-  const log = h("ol", { class: "log" });
-  const mempool = h("ol", { class: "mempool" });
-  const older = h("p", { class: "hint", hidden: true }, `The newest ${LINES} lines. For the whole log: `, h("code", {}, `scenarioctl job logs ${id}`));
+  const runs = runsPart(id, signal);
 
   async function refresh() {
     try {
       const status = await post("/job/status", { id }, signal);
       fill(state, words(status));
       fill(trouble);
-      stop.disabled = status.state !== "running";
-      start.querySelector("button").disabled = status.state === "running";
+      told(status);
+      start.hidden = status.state !== "stopped";
+      change.hidden = status.state === "stopped";
+      pause.hidden = status.state !== "running";
+      resume.hidden = status.state !== "paused";
+      stop.hidden = status.state !== "running";
+      await runs.refresh(status);
     } catch (error) {
       if (signal.aborted) return;
       if (error.code === "not_found" && error.status === 404 && !/scenario/.test(error.message)) {
@@ -37,58 +36,64 @@ export function jobPart(scenario, signal) {
     }
   }
 
+  const times = () => [
+    field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "For example 30s, 10m or 12h. Default: 12h." }),
+    field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" })];
   const start = form("Start", async (given) => {
-    const { result } = await post("/job/start", { id, ...given });
-    say(result);
+    say((await post("/job/start", { id, ...given })).result);
     await refresh();
-  },
-  field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "For example 30s, 10m or 12h. Default: 12h." }),
-  field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" }));
-  const stop = h("button", { type: "button" }, "Stop");
-  stop.addEventListener("click", async () => {
-    fill(refused);
-    try {
-      say((await post("/job/stop", { id })).result);
+  }, times());
+  const change = h("details", { hidden: true }, h("summary", {}, "Change schedule"),
+    form("Change", async (given) => {
+      say((await post("/job/reschedule", { id, ...given })).result);
+      change.open = false;
       await refresh();
+    }, times()));
+
+  function button(label, path, attributes = {}) {
+    const element = h("button", { type: "button", hidden: true, ...attributes }, label);
+    element.addEventListener("click", async () => {
+      fill(refused);
+      element.disabled = true;
+      try {
+        say((await post(path, { id })).result);
+      } catch (error) {
+        if (!signal.aborted) fill(refused, problemOf(error));
+      } finally {
+        element.disabled = false;
+        await refresh();
+      }
+    });
+    return element;
+  }
+  const pause = button("Pause", "/job/pause");
+  const resume = button("Resume", "/job/resume");
+  const stop = button("Stop", "/job/stop");
+  // The answer of a run comes at its end, and may be an error that its log has too.
+  const once = h("button", { type: "button" }, "Run now");
+  once.addEventListener("click", async () => {
+    fill(refused);
+    once.disabled = true;
+    once.textContent = "Running…";
+    try {
+      await post("/job/run", { id });
+      say("The run has ended.");
     } catch (error) {
-      fill(refused, problemOf(error));
+      if (!signal.aborted) fill(refused, problemOf(error));
+    } finally {
+      once.disabled = false;
+      once.textContent = "Run now";
+      await refresh();
     }
   });
 
-  section.append(
-    state,
-    h("div", { class: "job" }, start, h("div", { class: "actions" }, stop)),
-    refused, trouble,
-    h("div", { class: "columns" },
-      h("section", { class: "card", "aria-labelledby": "log" }, h("h3", { id: "log" }, "Log"), older, h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Job log" }, log)),
-      h("section", { class: "card", "aria-labelledby": "mempool" }, h("h3", { id: "mempool" }, "Drafts"), h("p", { class: "hint" }, "Unsigned transactions, newest first (the mempool of the HTTP interface)."), h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Job drafts" }, mempool))));
+  section.append(state, h("div", { class: "actions" }, once, pause, resume, stop), h("div", { class: "job" }, start, change), refused, trouble, runs.element);
 
   refresh();
-  const waiting = [];
-  let drawing = false;
   let soon;
-
-  // A log of thousands of lines may come at once. Each frame draws some, so that the page stays responsive.
-  function draw() {
-    const box = log.parentElement;
-    const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
-    const batch = waiting.splice(0, BATCH);
-    log.append(...batch.filter(([kind]) => kind === "log").map(([, data]) => h("li", {}, when(data.date), " ", data.text)));
-    mempool.prepend(...batch.filter(([kind]) => kind === "mempool").map(([, data]) => draft(data)).reverse());
-    while (log.childElementCount > LINES) log.firstElementChild.remove();
-    while (mempool.childElementCount > DRAFTS) mempool.lastElementChild.remove();
-    older.hidden = log.childElementCount < LINES;
-    if (atEnd) box.scrollTop = box.scrollHeight;
-    drawing = waiting.length > 0;
-    if (drawing) requestAnimationFrame(draw);
-  }
-
-  follow("/job/events", { id, tail: LINES }, (kind, data) => {
-    waiting.push([kind, data]);
-    if (!drawing) {
-      drawing = true;
-      requestAnimationFrame(draw);
-    }
+  // The stream tells of each line as it is written; some lines are the end of a run.
+  follow("/job/events", { id, tail: runs.tail }, (kind, data) => {
+    if (kind === "log") runs.add(data);
     // Many lines come at once; one request for the state follows them.
     clearTimeout(soon);
     soon = setTimeout(refresh, 300);
@@ -98,21 +103,14 @@ export function jobPart(scenario, signal) {
 }
 
 function words(status) {
-  const parts = [h("strong", { class: `badge ${status.state}` }, status.state === "running" ? "running" : status.state === "paused" ? "paused" : "not running")];
+  const parts = [h("strong", { class: `badge ${status.state}` }, status.state === "stopped" ? "not running" : status.state)];
   if (status.schedule) parts.push(" ", status.schedule);
+  if (status.executing) parts.push(", a run is in progress");
   if (status.step) parts.push(", waiting for ", status.step);
   if (status.next) parts.push(", next run ", when(status.next));
   if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, started " : ", last run started ", when(status.last));
   if (status.runs) parts.push(`, ${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
-  if (status.reason) parts.push(h("span", { class: "problem" }, ` ${status.reason}`));
+  // Why it is paused, or why the last run failed; a pause that somebody asked for is no problem.
+  if (status.reason) parts.push(h("span", { class: status.failures ? "problem" : null }, `, ${status.reason}`));
   return parts;
-}
-
-function draft(entry) {
-  const failed = !entry.tx.startsWith("0x") && entry.txType !== "ChainQuery";
-  return h("li", { class: entry.flag ? "flagged" : failed ? "failed" : "" },
-    h("p", {}, h("strong", {}, entry.txType), " ", entry.chain, entry.amount !== "0" ? `, ${entry.amount}` : "", " ", when(entry.Date)),
-    entry.flag && h("p", { class: "problem" }, entry.flag),
-    failed ? h("p", { class: "problem" }, entry.tx) : h("pre", { class: "hex", tabindex: "0", "aria-label": `${entry.txType} draft` }, entry.tx),
-    !failed && h("div", { class: "actions" }, copyButton("Copy", entry.tx)));
 }

@@ -1,33 +1,44 @@
 // The page: its routes, the token dialog, and the banner during an outage of the daemon.
 
-import { onGone, onToken } from "./api.js";
+import { onGone, onToken, Refusal, setGone } from "./api.js";
 import { h, problemOf, say } from "./dom.js";
-import { createView } from "./create.js";
-import { importView, importText } from "./import.js";
-import { listView } from "./list.js";
-import { scenarioView } from "./scenario.js";
+import { homeView } from "./home.js";
 
 const main = document.getElementById("main");
 let leave = new AbortController();
 let first = true;
 
-// The form of the web editor's links: `#/create/?diagramData=ID`.
+// Each view but the first is loaded when somebody opens it: a row has its pattern, its module, and its view of what
+// the pattern found.  The first row has the form of the web editor's links: `#/create/?diagramData=ID`.
 const ROUTES = [
-  [/^\/create\/?\?(?:.*&)?diagramData=([^&]+)/, (signal, id) => scenarioView(decodeURIComponent(id), signal)],
-  [/^\/new\/(transfer|swap|remark)$/, (signal, kind) => createView(kind, signal)],
-  [/^\/import$/, (signal) => importView(signal)],
-  [/^\/?$/, (signal) => listView(signal)],
+  [/^\/create\/?\?(?:.*&)?diagramData=([^&]+)/, () => import("./scenario.js"), (module, signal, id) => module.scenarioView(readId(id), signal)],
+  [/^\/new\/(transfer|swap|remark|flow)$/, () => import("./editor.js"), (module, signal, kind) => module.newView(kind, signal)],
+  [/^\/edit\/([^/?]+)$/, () => import("./editor.js"), (module, signal, id) => module.editView(readId(id), signal)],
+  [/^\/duplicate\/([^/?]+)$/, () => import("./editor.js"), (module, signal, id) => module.duplicateView(readId(id), signal)],
+  [/^\/sign\/?\?(.*)$/, () => import("./signing.js"), (module, signal, query) => module.signView(new URLSearchParams(query), signal)],
+  [/^\/tx\/?\?(.*)$/, () => import("./sending.js"), (module, signal, query) => module.sentView(new URLSearchParams(query), signal)],
+  [/^\/import$/, () => import("./import.js"), (module, signal) => module.importView(signal)],
+  [/^\/scenarios$/, () => import("./scenarios.js"), (module, signal) => module.scenariosView(signal)],
+  [/^\/?$/, async () => ({ homeView }), (module, signal) => module.homeView(signal)],
 ];
+
+function readId(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error(`This link is damaged: ${text} cannot be the id of a scenario. Copy the link again.`);
+  }
+}
 
 async function show() {
   const hash = location.hash.slice(1);
   leave.abort();
   leave = new AbortController();
   const { signal } = leave;
-  const found = ROUTES.map(([pattern, view]) => [hash.match(pattern), view]).find(([match]) => match);
+  const found = ROUTES.map(([pattern, ...rest]) => [hash.match(pattern), ...rest]).find(([match]) => match);
   let view;
   try {
-    view = found ? await found[1](signal, ...found[0].slice(1)) : notFound(hash);
+    view = found ? await opened(signal, ...found) : notFound(hash);
   } catch (error) {
     if (signal.aborted) return;
     view = h("section", {}, h("h1", { tabindex: "-1" }, "Something went wrong"), problemOf(error),
@@ -48,8 +59,28 @@ async function show() {
   }
 }
 
+async function opened(signal, match, load, view) {
+  // On a slow network, the next view is not there at once.
+  const skeleton = setTimeout(() => {
+    // A module that was slow to load must not hide the view that somebody went to meanwhile.
+    if (!signal.aborted) main.replaceChildren(h("section", { class: "skeleton", "aria-busy": "true" }, h("p", {}, "Loading…"), h("div"), h("div"), h("div")));
+  }, 150);
+  try {
+    return await view(await load().catch(notLoaded), signal, ...match.slice(1));
+  } finally {
+    clearTimeout(skeleton);
+  }
+}
+
+// Browsers may not try again to load a module that could not be loaded, but they do when the page is loaded anew.
+function notLoaded() {
+  setGone(true);
+  onGone((gone) => { if (!gone) location.reload(); });
+  throw new Refusal("The daemon is not responding. This page loads again when the daemon is back.", "gone", 0, {});
+}
+
 function notFound(hash) {
-  return h("section", {}, h("h1", { tabindex: "-1" }, "Page not found"), h("p", {}, `There is no page at ${hash}. `, h("a", { href: "#/" }, "Go to the scenarios")));
+  return h("section", {}, h("h1", { tabindex: "-1" }, "Page not found"), h("p", {}, `There is no page at ${hash}. `, h("a", { href: "#/" }, "Go home")));
 }
 
 onGone((gone) => {
@@ -87,9 +118,15 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-addEventListener("dragover", (event) => event.preventDefault());
+const dropping = (is) => document.documentElement.classList.toggle("dropping", is);
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  dropping(true);
+});
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) dropping(false); });
 addEventListener("drop", async (event) => {
   event.preventDefault();
+  dropping(false);
   const [file] = event.dataTransfer.files;
   const text = file ? await file.text() : event.dataTransfer.getData("text");
   if (text) await taken(text);
@@ -97,12 +134,13 @@ addEventListener("drop", async (event) => {
 addEventListener("paste", async (event) => {
   if (event.target.closest?.("input, textarea, select")) return;
   const text = event.clipboardData.getData("text").trim();
-  // Only a share string, a link or a diagram.
-  if (text.startsWith("{") || /^[A-Za-z0-9+/=_-]{40,}$/.test(text) || /^https?:\/\//.test(text)) await taken(text);
+  // Only a share string, a link, a diagram or a flow file.
+  if (text.startsWith("{") || /^\s*\[\[\s*steps\s*\]\]/m.test(text) || /^[A-Za-z0-9+/=_-]{40,}$/.test(text) || /^https?:\/\//.test(text)) await taken(text);
 });
 
 async function taken(text) {
   try {
+    const { importText } = await import("./import.js");
     await importText(text);
   } catch (error) {
     say(error.message);

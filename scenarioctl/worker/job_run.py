@@ -186,6 +186,7 @@ class JobRun:
                 drafts=outcome.drafts,
                 used_events=outcome.used,
                 failure=outcome.failure,
+                steps=outcome.run.outcomes if outcome.run is not None else {},
                 due=times.due if times else None,
                 next_planned=times.planned if times else None,
                 schedule=job.schedule,

@@ -31,6 +31,13 @@ from tests.live.recorder import (
 )
 from tests.runner import BlockingConnection, finish
 
+#: Variable, name and para id of the system parachains beside the Asset Hub.
+SYSTEM_CHAINS = (
+    ("COLLECTIVES", "Collectives", 1001),
+    ("BRIDGE_HUB", "BridgeHub", 1002),
+    ("PEOPLE", "People", 1004),
+    ("CORETIME", "Coretime", 1005),
+)
 #: Variable -> the chain's name in the tests, and what the configuration says of it.
 CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
     "SCENARIOCTL_LIVE_RELAY": ("liveRelay", {"role": "relay"}),
@@ -46,6 +53,22 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
             "decimals": 12,
         },
     ),
+    **{
+        f"SCENARIOCTL_LIVE_{variable}": (
+            f"live{name}",
+            {
+                "role": "system",
+                "relay": "liveRelay",
+                "para_id": para_id,
+                "ss58_prefix": 2,
+                # A rig's are of another network, whose native asset has another name; it is the relay's here.
+                "symbol": "KSM",
+                "decimals": 12,
+            },
+        )
+        for variable, name, para_id in SYSTEM_CHAINS
+    },
+    "SCENARIOCTL_LIVE_MYTHOS": ("liveMythos", {"role": "parachain", "para_id": 3369, "account_bytes": 20}),
     "SCENARIOCTL_LIVE_CONTRACTS": ("liveContracts", {"role": "contracts"}),
     "SCENARIOCTL_LIVE_OMNIPOOL": (
         "liveOmnipool",
@@ -199,6 +222,16 @@ def asset_hub(wire: Wire) -> Live:
 @pytest.fixture(scope="module")
 def dex(wire: Wire) -> Live:
     return _live(wire, "SCENARIOCTL_LIVE_DEX")
+
+
+@pytest.fixture(scope="module")
+def system_chains(wire: Wire) -> list[Live]:
+    return [_live(wire, f"SCENARIOCTL_LIVE_{variable}") for variable, *_ in SYSTEM_CHAINS]
+
+
+@pytest.fixture(scope="module")
+def mythos(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_MYTHOS")
 
 
 @pytest.fixture(scope="module")

@@ -70,8 +70,11 @@ def put(app: Application, chain: Chain, pallet: str, entry: str, *keys: Any, val
     finish(client.call("dev_setStorage", [[key.hex, data]]))
 
 
-def play(app: Application, chain: Chain, call: Call, key: Keypair) -> Played:
-    """Sign *call* as the check expects it to be signed, submit it, and tell what the runtime did."""
+def play(app: Application, chain: Chain, call: Call, key: Keypair, *, asset_id: Any = None) -> Played:
+    """Sign *call* as the check expects it to be signed, submit it, and tell what the runtime did.
+
+    *asset_id* is the location of the asset that the transaction names to pay its fee.
+    """
     client = app.client(chain)
     table = finish(client.table())
     data = table.encode_call(call)
@@ -79,6 +82,7 @@ def play(app: Application, chain: Chain, call: Call, key: Keypair) -> Played:
     nonce = finish(client.storage("System", "Account", key.public_key))["nonce"]
     options = SigningOptions(
         nonce=nonce,
+        asset_id=asset_id,
         era=encode_era(64, before),
         genesis_hash=bytes.fromhex(chain.genesis[2:]),
         block_hash=bytes.fromhex(_birth_hash(app, chain, before)[2:]),
@@ -102,7 +106,7 @@ def play(app: Application, chain: Chain, call: Call, key: Keypair) -> Played:
                 reason = explain_dispatch_error(table, event.fields["dispatch_error"])
                 return Played(outcome="failed", reason=reason, events=events)
         if any(
-            str(event) == "TransactionPayment.TransactionFeePaid" and event.fields["who"] == key.public_key
+            event.name in ("TransactionFeePaid", "AssetTxFeePaid") and event.fields["who"] == key.public_key
             for event in events
         ):
             part = next((event for event in events if _fails(event)), None)

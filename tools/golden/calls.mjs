@@ -310,6 +310,17 @@ const CALLS = [
       ],
     },
   }],
+  ['xcm-claim', 'assetHub', 'PolkadotXcm', 'claim_assets', {
+    assets: { V5: [{ fun: { Fungible: '7000000' }, id: location(0, { PalletInstance: 50 }, { GeneralIndex: '1984' }) }, { fun: { Fungible: '25000000000' }, id: location(1) }] },
+    beneficiary: { V5: location(0, { AccountId32: { id: BOB, network: null } }) },
+  }],
+  ['xcm-claim-v4', 'hydraDx', 'PolkadotXcm', 'claim_assets', {
+    assets: { V4: [{ fun: { Fungible: '1' }, id: location(1) }] }, beneficiary: { V4: location(0, { AccountId32: { id: ALICE, network: null } }) },
+  }],
+  ['xcm-claim-v3', 'polkadot', 'XcmPallet', 'claim_assets', {
+    assets: { V3: [{ fun: { Fungible: '15000000000' }, id: { Concrete: { interior: 'Here', parents: 0 } } }] },
+    beneficiary: { V3: { interior: { X1: { AccountId32: { id: BOB, network: null } } }, parents: 0 } },
+  }],
   ['xcm-execute-junctions', 'assetHub', 'PolkadotXcm', 'execute', {
     max_weight: { proof_size: '1', ref_time: '1' }, message: {
       V5: [

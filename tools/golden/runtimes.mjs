@@ -17,7 +17,8 @@ export const RUNTIMES = {
   assetHub: 'asset-hub-polkadot-2003001.v16.scale',
   hydraDx: 'hydration-428.v16.scale',
   kusama: 'kusama-1009002.v15.scale',
-  assetHub_kusama: 'asset-hub-kusama-1009003.v15.scale',
+  assetHub_kusama: 'asset-hub-kusama-2002000.v16.scale',
+  assetHub_paseo: 'asset-hub-paseo-2002002.v16.scale',
 };
 export const OLDER = {
   polkadotV14: 'polkadot-1002005.v14.scale',
@@ -45,6 +46,14 @@ function readRuntime (file) {
   const { extrinsic, pallets } = metadata.asLatest;
 
   for (const { identifier, implicit, type } of extrinsic.transactionExtensions) {
+    if (identifier.eq('ChargeAssetTxPayment')) {
+      // polkadot.js has a type of its own for the asset, in which the networks beyond Kusama have other numbers than in the runtimes.
+      const field = registry.lookup.getSiType(type).def.asComposite.fields.find(({ name }) => name.unwrap().eq('asset_id'));
+      const charge = { extrinsic: { tip: 'Compact<Balance>', assetId: registry.createLookupType(field.type) }, payload: {} };
+
+      registry.setSignedExtensions(extrinsic.transactionExtensions.map(({ identifier }) => identifier.toString()), { ...empty, ChargeAssetTxPayment: charge });
+    }
+
     if (VOID_EXTENSIONS.includes(identifier.toString())) {
       must(isEmpty(registry, type) && isEmpty(registry, implicit), `${file}: ${identifier} carries bytes`);
     }

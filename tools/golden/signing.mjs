@@ -16,6 +16,17 @@ const transfer = (chain) => ({
   args: { dest: chain === 'hydraDx' ? BOB : { Id: BOB }, value: '10000000000' }, method: 'transfer_keep_alive', pallet: 'Balances',
 });
 
+// Assets that pay a fee on an Asset Hub: its own, a parachain's, one from beyond a bridge.
+// They are given as the tool writes locations, and as polkadot.js takes them.
+export const FEE_ASSETS = {
+  usdt: ['0/PalletInstance(50)/GeneralIndex(1984)', { interior: { X2: [{ PalletInstance: 50 }, { GeneralIndex: '1984' }] }, parents: 0 }],
+  parachain: ['1/Parachain(2034)', { interior: { X1: [{ Parachain: 2034 }] }, parents: 1 }],
+  bridged: ['2/GlobalConsensus(Ethereum:1)/AccountKey20(0xdac17f958d2ee523a2206206994597c13d831ec7)', {
+    interior: { X2: [{ GlobalConsensus: { Ethereum: { chainId: 1 } } }, { AccountKey20: { key: '0xdac17f958d2ee523a2206206994597c13d831ec7', network: null } }] },
+    parents: 2,
+  }],
+};
+
 // The call alone is 2 + 2 + size bytes: the last of these lie on both sides of the 256 bytes from which on the payload is hashed.
 export const CALLS = (chain) => ({
   long: remark('x'.repeat(300)),
@@ -33,8 +44,9 @@ export function eraHex (registry, era) {
   return era ? registry.createType('ExtrinsicEra', { current: era[1], period: era[0] }).toHex() : '0x00';
 }
 
-export function options (chain, { era, mode, nonce, tip }) {
+export function options (chain, { feeAsset, era, mode, nonce, tip }) {
   return {
+    ...(feeAsset && { assetId: feeAsset[1] }),
     blockHash: era ? made(`${chain} block ${era[1]}`) : made(`${chain} genesis`),
     genesisHash: made(`${chain} genesis`),
     metadataHash: mode ? made(`${chain} metadata`) : null,
@@ -66,6 +78,7 @@ function payload (id, chain, metadata, call, given) {
     era_hex: eraHex(registry, given.era),
     nonce: o.nonce,
     tip: o.tip,
+    ...(given.feeAsset && { fee_asset: given.feeAsset[0] }),
     mode: o.mode,
     metadata_hash: o.metadataHash,
     genesis_hash: o.genesisHash,
@@ -88,6 +101,13 @@ function payloadVectors () {
       payload(`${name}-mortal`, chain, metadata, calls.transfer, { era: [64, 20000000], mode: 0, nonce: 7, tip: '0' }),
       payload(`${name}-metadata-hash`, chain, metadata, calls.transfer, { era: [64, 42], mode: 1, nonce: 63, tip: '1' }),
       payload(`${name}-hashed`, chain, metadata, calls.long, { era: [4096, 20000000], mode: 1, nonce: 64, tip: '1000000000000' })
+    );
+  }
+
+  for (const [name, feeAsset] of Object.entries(FEE_ASSETS)) {
+    vectors.push(
+      payload(`fee-in-${name}`, 'assetHub', RUNTIMES.assetHub, CALLS('assetHub').short, { ...plain, feeAsset }),
+      payload(`fee-in-${name}-kusama`, 'assetHub_kusama', RUNTIMES.assetHub_kusama, CALLS('assetHub_kusama').transfer, { era: [64, 42], feeAsset, mode: 1, nonce: 63, tip: '1' })
     );
   }
 
@@ -167,6 +187,7 @@ function signed (id, chain, metadata, call, kind, given) {
     era_hex: eraHex(registry, given.era),
     nonce: o.nonce,
     tip: o.tip,
+    ...(given.feeAsset && { fee_asset: given.feeAsset[0] }),
     mode: o.mode,
     extrinsic_hex: extrinsic.toHex(),
     extrinsic_hash: extrinsic.hash.toHex(),
@@ -183,6 +204,9 @@ function signedVectors () {
     vectors.push(
       signed(`${name}-sr25519`, chain, metadata, transfer(chain), 'Sr25519', { era: [64, 20000000], mode: 0, nonce: 7, tip: '0' }),
       signed(`${name}-ed25519`, chain, metadata, remark('hello'), 'Ed25519', { era: null, mode: 0, nonce: 0, tip: '1' }),
+      ...(name.startsWith('assetHub')
+        ? [signed(`${name}-fee-in-usdt`, chain, metadata, transfer(chain), 'Sr25519', { era: [64, 20000000], feeAsset: FEE_ASSETS.usdt, mode: 0, nonce: 7, tip: '0' })]
+        : []),
       signed(`${name}-ecdsa`, chain, metadata, remark('x'.repeat(300)), 'Ecdsa', { era: [65536, 65535], mode: 1, nonce: 4294967295, tip: U128_MAX })
     );
   }

@@ -80,6 +80,8 @@ const up = (x) => x.location(1);
 const assetHubBelow = (x) => x.location(0, parachain(1000));
 const assetHubBeside = (x) => x.location(1, parachain(1000));
 const hydrationBeside = (x) => x.location(1, parachain(2034));
+const assetHubBeyond = (network) => (x) => x.location(2, { GlobalConsensus: network }, parachain(1000));
+const beyond = (network, ...junctions) => (x) => x.location(2, { GlobalConsensus: network }, ...junctions);
 const deposit = (beneficiary) => (x) => [x.depositAsset(beneficiary)];
 
 // Each row of the table: source, destination, asset id as scenarioctl takes it, and the call.
@@ -90,9 +92,9 @@ const ROUTES = [
   ['assetHub_kusama', 'kusama', 'KSM', (v, a, b) => teleport(v, up, up, a, b)],
   ['assetHub', 'hydraDx', 'DOT', (v, a, b) => typeAndThen(v, 'LocalReserve', hydrationBeside, up, a, deposit(b))],
   ['hydraDx', 'assetHub', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, deposit(b))],
-  ...[1984, 1337, 31337, 50000075].map((id) => ['assetHub', 'hydraDx', `${id}`, (v, a, b) =>
+  ...[1984, 1337].map((id) => ['assetHub', 'hydraDx', `${id}`, (v, a, b) =>
     typeAndThen(v, 'LocalReserve', hydrationBeside, (x) => x.location(0, ...trustBacked(id)), a, deposit(b))]),
-  ...[['10', 1984], ['22', 1337], ['1000762', 50000075]].map(([local, id]) => ['hydraDx', 'assetHub', local, (v, a, b) =>
+  ...[['10', 1984], ['22', 1337]].map(([local, id]) => ['hydraDx', 'assetHub', local, (v, a, b) =>
     typeAndThen(v, 'DestinationReserve', assetHubBeside, (x) => x.location(1, parachain(1000), ...trustBacked(id)), a, deposit(b))]),
   ['hydraDx', 'polkadot', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, (x) => [
     x.initiateTeleport(x.location(1), [x.buyExecution(x.location(0), half(a)), x.depositAsset(b)]),
@@ -101,6 +103,44 @@ const ROUTES = [
     x.depositReserveAsset(x.location(1, parachain(2034)), [x.buyExecution(x.location(1), half(a)), x.depositAsset(b)]),
   ])],
 ];
+
+const ETHEREUM = { Ethereum: { chain_id: '1' } };
+const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
+const onEthereum = (contract) => [ETHEREUM, ...(contract ? [{ AccountKey20: { key: contract, network: null } }] : [])];
+
+// Over the bridge: what goes home pays with itself, and everything else once the other side was asked (`fee_accepted`).
+const BRIDGED = [
+  ['assetHub', 'assetHub_kusama', '2/GlobalConsensus(Kusama)', false, 'DestinationReserve', 'Kusama', beyond('Kusama')],
+  ['assetHub_kusama', 'assetHub', '2/GlobalConsensus(Polkadot)', false, 'DestinationReserve', 'Polkadot', beyond('Polkadot')],
+  ['assetHub', 'assetHub_kusama', 'DOT', true, 'LocalReserve', 'Kusama', up],
+  ['assetHub_kusama', 'assetHub', 'KSM', true, 'LocalReserve', 'Polkadot', up],
+  ['assetHub', 'assetHub_kusama', '31337', true, 'LocalReserve', 'Kusama', (x) => x.location(0, ...trustBacked(31337))],
+  ['assetHub_kusama', 'assetHub', '2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)', true,
+    'DestinationReserve', 'Polkadot', beyond('Polkadot', parachain(1000), ...trustBacked(31337))],
+  ...[['', undefined], [`/AccountKey20(${WETH})`, WETH]].flatMap(([path, contract]) => [
+    ['assetHub', 'assetHub_kusama', `2/GlobalConsensus(Ethereum:1)${path}`, true, 'LocalReserve', 'Kusama', beyond(...onEthereum(contract))],
+    ['assetHub_kusama', 'assetHub', `2/GlobalConsensus(Ethereum:1)${path}`, true, 'DestinationReserve', 'Polkadot', beyond(...onEthereum(contract))],
+  ]),
+];
+
+// The source's native asset pays for an asset that pays no fees beyond the bridge.
+function withNativeFee (version, type, dest, where, amount, fee, beneficiary, first) {
+  const x = xcm(version);
+  const sent = [x.fungible(where(x), amount), x.fungible(up(x), fee)];
+
+  return {
+    args: {
+      assets: x.versioned(first ? sent : sent.reverse()),
+      assets_transfer_type: type,
+      custom_xcm_on_dest: x.versioned([{ DepositAsset: { assets: { Wild: { AllCounted: 2 } }, beneficiary: x.location(0, accountId32(beneficiary)) } }]),
+      dest: x.versioned(dest(x)),
+      fees_transfer_type: 'LocalReserve',
+      remote_fees_id: x.versioned(x.assetId(up(x))),
+      weight_limit: 'Unlimited',
+    },
+    method: 'transfer_assets_using_type_and_then',
+  };
+}
 
 const id32 = (id) => ({ Id: id });
 
@@ -139,6 +179,8 @@ function transfer (id, source, destination, asset, amount, beneficiary, call, re
     id,
     kind: 'transfer',
     metadata,
+    ...(rest.fee_accepted ? { fee_accepted: true } : {}),
+    ...(rest.native_fee ? { native_fee: rest.native_fee } : {}),
     ...(rest.allow_death ? { allow_death: true } : {}),
     ...(rest.destination_metadata ? { destination_metadata: rest.destination_metadata } : {}),
     source,
@@ -168,6 +210,25 @@ export function transferVectors () {
       `${source}-${destination}-${asset}-newest`, source, destination, asset, ODD, NOBODY, build(5, ODD, NOBODY),
       { destination_metadata: RUNTIMES[destination] }
     ));
+  }
+
+  for (const [source, destination, asset, accepted, type, network, where] of BRIDGED) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-v${version}`, source, destination, asset, AMOUNT, BOB,
+        typeAndThen(version, type, assetHubBeyond(network), where, AMOUNT, deposit(BOB)),
+        { destination_metadata: RUNTIMES[destination], fee_accepted: accepted, xcm_version: version }
+      ));
+    }
+
+    // An asset that is below the relay chain's in the order of locations comes first.
+    if (accepted && where !== up) {
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-native-fee`, source, destination, asset, ODD, BOB,
+        withNativeFee(5, type, assetHubBeyond(network), where, ODD, '77', BOB, asset === '31337'),
+        { destination_metadata: RUNTIMES[destination], native_fee: '77' }
+      ));
+    }
   }
 
   // The version is decided by the older of the two runtimes.

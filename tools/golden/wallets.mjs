@@ -8,7 +8,7 @@ import { blake2AsHex, encodeAddress } from '@polkadot/util-crypto';
 import { createFrames, createSignPayload } from './node_modules/@polkadot/react-qr/util.js';
 import { ALICE } from './calls.mjs';
 import { buildCall, hexOrHash, loadRuntime, must, OLDER, ROOT, RUNTIMES } from './runtimes.mjs';
-import { CALLS, eraHex, options } from './signing.mjs';
+import { CALLS, eraHex, FEE_ASSETS, options } from './signing.mjs';
 
 // As the chains' own properties say.
 const CHAINS = {
@@ -17,6 +17,7 @@ const CHAINS = {
   hydraDx: { decimals: 12, prefix: 0, symbol: 'HDX' },
   kusama: { decimals: 12, prefix: 2, symbol: 'KSM' },
   assetHub_kusama: { decimals: 12, prefix: 2, symbol: 'KSM' },
+  assetHub_paseo: { decimals: 10, prefix: 42, symbol: 'PAS' },
 };
 const VAULT_TRANSACTION = 2;
 
@@ -56,6 +57,7 @@ function signer (id, chain, call, given) {
     era: given.era ? { current: given.era[1], period: given.era[0] } : null,
     nonce: o.nonce,
     tip: o.tip,
+    ...(given.feeAsset && { fee_asset: given.feeAsset[0] }),
     mode: o.mode,
     metadata_hash: o.metadataHash,
     genesis_hash: o.genesisHash,
@@ -84,6 +86,8 @@ export function walletVectors () {
       signer(`${chain}-plain`, chain, CALLS(chain).short, { era: null, mode: 0, nonce: 0, tip: '0' }),
       signer(`${chain}-mortal`, chain, CALLS(chain).transfer, mortal),
     ]),
+    // Not the bridged one: SignerPayload has polkadot.js's own type, in which Ethereum has another number than in the runtimes.
+    ...['usdt', 'parachain'].map((name) => signer(`fee-in-${name}`, 'assetHub', CALLS('assetHub').transfer, { ...mortal, feeAsset: FEE_ASSETS[name] })),
     signer('most', 'polkadot', CALLS('polkadot').long, { era: [64, 4294967295], mode: 1, nonce: 4294967295, tip: (2n ** 128n - 1n).toString() }),
     // Two frames; and one, full to the last byte, beside the two that one byte more takes.
     signer('two-frames', 'polkadot', remark(1500), mortal),

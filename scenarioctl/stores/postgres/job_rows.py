@@ -16,6 +16,7 @@ from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
 from scenarioctl.stores.postgres.run_rows import Lines, add_lines
 from scenarioctl.stores.rows import JOB_WIDTH, read_job
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
+from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
 #: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
@@ -144,8 +145,16 @@ async def get(connection: Connection, id: str) -> Job | None:
     return None if row[0] is None else read_job(row)
 
 
-async def list_page(connection: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
+#: The condition of the index `jobs_failing`.
+_FAILING = "j.state = 'running' AND j.failures > 0"
+
+
+async def list_page(
+    connection: Connection, *, limit: int, after: str, state: JobState | None, failing: bool
+) -> JobPage:
     condition, values = ("j.state = %s", [str(state)]) if state is not None else ("true", [])
+    if failing:
+        condition, values = _FAILING, []
     behind, position = ("AND (j.changed, j.id) < (%s, %s)", read_job_cursor(after)) if after else ("", [])
     # One statement sees one state of the store.
     found = await connection.execute(
@@ -167,6 +176,48 @@ async def count_drafts(connection: Connection, ids: Sequence[str], *, now: int) 
         (now, list(ids)),
     )
     return dict(await found.fetchall())
+
+
+#: The newest draft of each job and node that was sent; one that can't be included any more counts as not sent.
+_DONE = """
+    done AS MATERIALIZED (
+        SELECT t.job, m.node, max(t.draft) AS seq FROM sent_transactions t JOIN mempool m ON m.seq = t.draft AND m.job = t.job
+            WHERE t.draft IS NOT NULL AND t.state <> 'expired' GROUP BY t.job, m.node
+    )
+"""
+_NOT_DONE = "NOT EXISTS (SELECT FROM done d WHERE d.job = m.job AND d.node = m.node AND d.seq >= m.seq)"
+#: Each job that has drafts, by one step in the index, and its newest draft that waits, by another one.
+_WAITING = f"""
+    WITH RECURSIVE {_DONE}, drafted AS (
+        SELECT min(job) AS job FROM mempool WHERE flag = '' AND expires IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(m.job) FROM mempool m WHERE m.flag = '' AND m.expires IS NOT NULL AND m.job > drafted.job)
+            FROM drafted WHERE job IS NOT NULL
+    )
+    SELECT drafted.job, newest.seq, newest.expires FROM drafted, LATERAL (
+        SELECT seq, expires FROM mempool m WHERE flag = '' AND expires > %s AND job = drafted.job AND {_NOT_DONE}
+            ORDER BY expires DESC, seq DESC LIMIT 1
+    ) AS newest ORDER BY newest.expires, newest.seq
+"""  # noqa: S608 - of constants
+_COUNT_WAITING = f"""
+    WITH {_DONE} SELECT job, count(*) FROM mempool m WHERE flag = '' AND expires > %s AND job = ANY(%s) AND {_NOT_DONE}
+        GROUP BY job
+"""  # noqa: S608 - of constants
+
+
+async def waiting_drafts(connection: Connection, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+    rows = await (await connection.execute(_WAITING, (now,))).fetchall()
+    shown = [job for job, _, _ in rows[:limit]]
+    counts = dict(await (await connection.execute(_COUNT_WAITING, (now, shown))).fetchall())
+    return WaitingDrafts(
+        items=tuple(
+            # Without a count, it was sent between the two questions.
+            WaitingDraft(job=job, seq=seq, expires=expires, count=counts.get(job, 1))
+            for job, seq, expires in rows[:limit]
+        ),
+        total=len(rows),
+        expiring=sum(expires <= soon for _, _, expires in rows),
+    )
 
 
 async def count_by_state(connection: Connection) -> dict[JobState, int]:

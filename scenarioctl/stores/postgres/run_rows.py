@@ -15,7 +15,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
-from scenarioctl.stores.job_texts import Plan, next_plan
+from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.postgres import outbox
 from scenarioctl.stores.postgres.connections import Connection
@@ -25,7 +25,7 @@ from scenarioctl.stores.postgres.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.postgres.scenario_rows import exists
 from scenarioctl.stores.postgres.schema import SCHEMA
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
-from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
+from scenarioctl.stores.rows import ENTRY_COLUMNS, RUN_COLUMNS, read_entry, read_run
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
@@ -194,14 +194,14 @@ async def _count(connection: Connection, kept: Sequence[_KeptRun]) -> None:
         rows = [
             (
                 *(run.job, run.epoch, run.planned, run.started, run.finished),
-                *(len(run.lines), len(run.drafts), clean(run.failure)),
+                *(len(run.lines), len(run.drafts), clean(run.failure), write_steps(run.steps)),
             )
             for run in (each.run for each in ran)
         ]
         await connection.execute(
-            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
+            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure, steps)"
             " SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],"
-            " %s::integer[], %s::integer[], %s::text[])",
+            " %s::integer[], %s::integer[], %s::text[], %s::text[])",
             _columns(rows),
         )
     for each in ran:
@@ -264,11 +264,11 @@ _LINES = f"""
     )
 """  # noqa: S608 - of a constant
 _DRAFTS = """
-    INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)
-        SELECT job, chain, amount, tx_type, date, spec_version, expires, node, tx, ''
+    INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, human, flag)
+        SELECT job, chain, amount, tx_type, date, spec_version, expires, node, tx, human, ''
         FROM locked, unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[],
-            %s::text[], %s::text[])
-            WITH ORDINALITY AS each (job, chain, amount, tx_type, date, spec_version, expires, node, tx, place)
+            %s::text[], %s::text[], %s::text[])
+            WITH ORDINALITY AS each (job, chain, amount, tx_type, date, spec_version, expires, node, tx, human, place)
         ORDER BY place
 """
 _INSERT = _LINES + _DRAFTS
@@ -283,7 +283,7 @@ _INSERT_AND_NOTIFY = f"""
         FROM unnest({outbox.TYPES}) AS n ({outbox.COLUMNS})
 """  # noqa: S608 - of constants
 _LINE = 3
-_DRAFT = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx")
+_DRAFT = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx", "human")
 
 
 async def _insert(
@@ -379,15 +379,23 @@ async def _seq_before(connection: Connection, table: str, id: str | None, count:
     return row[0] if row else 0
 
 
-async def last_runs(connection: Connection, id: str, *, limit: int) -> list[KeptRun]:
+async def last_runs(connection: Connection, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
+    return (await runs_of_each(connection, [id], limit=limit, before=before)).get(id, [])
+
+
+async def runs_of_each(
+    connection: Connection, ids: Sequence[str], *, limit: int, before: int = 0
+) -> dict[str, list[KeptRun]]:
     found = await connection.execute(
-        "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = %s ORDER BY seq DESC LIMIT %s",
-        (id, limit),
+        f"SELECT run.* FROM unnest(%s::text[]) AS each (id), LATERAL (SELECT job, {RUN_COLUMNS} FROM runs"  # noqa: S608
+        " WHERE job = each.id AND seq < %s ORDER BY seq DESC LIMIT %s) AS run",
+        (list(ids), min(before, INTEGER_MAX) or INTEGER_MAX, limit),
     )
-    return [
-        KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
-        for planned, started, finished, drafts, failure in await found.fetchall()
-    ]
+    runs: dict[str, list[KeptRun]] = {}
+    for job, *row in await found.fetchall():
+        runs.setdefault(job, []).append(read_run(tuple(row)))
+    # In the order of the join, which nobody promises.
+    return {job: sorted(some, key=lambda run: run.number, reverse=True) for job, some in runs.items()}
 
 
 async def drafted_for(connection: Connection) -> list[tuple[str, int]]:

@@ -128,26 +128,33 @@ async def keep(connection: Connection, scenario: StoredScenario) -> str:
 
 
 async def get(connection: Connection, id: str) -> StoredScenario:
+    found = await find_some(connection, [id])
+    if id not in found:
+        raise unknown(id)
+    return found[id]
+
+
+async def find_some(connection: Connection, ids: Sequence[str]) -> dict[str, StoredScenario]:
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(
-            "SELECT blob, summary, created, updated, chains, webhooks, name, tags FROM scenarios WHERE id = %s",
-            (id,),
+            "SELECT id, blob, summary, created, updated, chains, webhooks, name, tags FROM scenarios WHERE id = ANY(%s)",
+            (list(ids),),
         )
-        row = await cursor.fetchone()
-    if row is None:
-        raise unknown(id)
-    blob, summary, created, updated, chains, webhooks, name, tags = row
-    return StoredScenario(
-        id=id,
-        blob=blob,
-        summary=summary,
-        chains=tuple(chains),
-        created=created,
-        updated=updated,
-        webhooks=tuple(webhooks),
-        name=name,
-        tags=tuple(tags),
-    )
+        rows = await cursor.fetchall()
+    return {
+        id: StoredScenario(
+            id=id,
+            blob=blob,
+            summary=summary,
+            chains=tuple(chains),
+            created=created,
+            updated=updated,
+            webhooks=tuple(webhooks),
+            name=name,
+            tags=tuple(tags),
+        )
+        for id, blob, summary, created, updated, chains, webhooks, name, tags in rows
+    }
 
 
 async def delete(connection: Connection, id: str, *, deferrals: Deferrals) -> None:

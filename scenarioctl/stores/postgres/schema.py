@@ -261,6 +261,32 @@ _NOTIFICATIONS = (
     "CREATE INDEX notifications_by_job ON notifications (job)",
 )
 
+_SENT_TRANSACTIONS = (
+    # What becomes of a transaction outlives the job that drafted it.
+    """
+    CREATE TABLE sent_transactions (
+        sent bigint NOT NULL,
+        nonce bigint,
+        at_block bigint NOT NULL,
+        valid_until bigint,
+        draft bigint,
+        searched bigint NOT NULL,
+        block_number bigint,
+        revision bigint NOT NULL,
+        chain text COLLATE "C" NOT NULL,
+        hash text COLLATE "C" NOT NULL,
+        signer text NOT NULL,
+        job text COLLATE "C" NOT NULL,
+        state text NOT NULL,
+        block text NOT NULL,
+        effects text NOT NULL,
+        PRIMARY KEY (chain, hash)
+    )
+    """,
+    "CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash)",
+    "CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL",
+)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (
     Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
@@ -274,6 +300,13 @@ MIGRATIONS = (
         index=("mempool_signable", "ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL"),
         compatible=1,
     ),
+    Migration(
+        index=("jobs_failing", "ON jobs (changed, id) WHERE state = 'running' AND failures > 0"), compatible=1
+    ),
+    # An amount in whole tokens, which only the run knows that drafted it.
+    Migration(statements=("ALTER TABLE mempool ADD COLUMN human text NOT NULL DEFAULT ''",), compatible=1),
+    Migration(statements=_SENT_TRANSACTIONS, compatible=1),
+    Migration(statements=("ALTER TABLE runs ADD COLUMN steps text NOT NULL DEFAULT ''",), compatible=1),
 )
 VERSION = len(MIGRATIONS)
 

@@ -48,6 +48,7 @@ from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.outbox import PostgresOutbox
 from scenarioctl.stores.postgres.run_rows import Lines, Mark
+from scenarioctl.stores.postgres.sent import PostgresSent
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.validation import (
     check_id,
@@ -58,6 +59,7 @@ from scenarioctl.stores.validation import (
     taken,
     unnamed,
 )
+from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 if TYPE_CHECKING:
     from scenarioctl.stores.postgres.copied_rows import PostgresRows
@@ -176,6 +178,9 @@ class PostgresStore:
         check_id(id)
         return await self._read(partial(scenario_rows.get, id=id))
 
+    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        return await self._read(partial(scenario_rows.find_some, ids=ids))
+
     async def delete_scenario(self, id: str) -> None:
         check_id(id)
         await self._write(partial(scenario_rows.delete, id=id, deferrals=self.deferrals), tell=True)
@@ -236,12 +241,19 @@ class PostgresStore:
         check_id(id)
         return await self._read(partial(job_rows.get, id=id))
 
-    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+    async def list_jobs(
+        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+    ) -> JobPage:
         check_limit(limit)
-        return await self._read(partial(job_rows.list_page, limit=limit, after=after, state=state))
+        return await self._read(
+            partial(job_rows.list_page, limit=limit, after=after, state=state, failing=failing)
+        )
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
         return await self._read(partial(job_rows.count_drafts, ids=ids, now=now))
+
+    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        return await self._read(partial(job_rows.waiting_drafts, now=now, soon=soon, limit=limit))
 
     async def has_worker(self) -> bool:
         return await self._read(job_rows.count_workers) > 0
@@ -340,9 +352,12 @@ class PostgresStore:
     async def find_end(self) -> tuple[int, int]:
         return await self._read(run_rows.find_end)
 
-    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
         check_id(id)
-        return await self._read(partial(run_rows.last_runs, id=id, limit=limit))
+        return await self._read(partial(run_rows.last_runs, id=id, limit=limit, before=before))
+
+    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        return await self._read(partial(run_rows.runs_of_each, ids=ids, limit=limit))
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         return await self._read(partial(run_rows.read_mempool, id=_check_job(id), after=after, limit=limit))
@@ -374,6 +389,9 @@ class PostgresStore:
 
     def outbox(self) -> PostgresOutbox:
         return PostgresOutbox(self._read, self._write)
+
+    def sent(self) -> PostgresSent:
+        return PostgresSent(self._read, self._write)
 
     # -- webhooks
 

@@ -19,6 +19,7 @@ from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.run_rows import add_lines
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
+from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
 #: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
@@ -84,8 +85,16 @@ def get(database: Connection, id: str) -> Job | None:
     return None if row[0] is None else read_job(row)
 
 
-def list_page(database: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
+#: The condition of the index `jobs_failing`.
+_FAILING = "j.state = 'running' AND j.failures > 0"
+
+
+def list_page(
+    database: Connection, *, limit: int, after: str, state: JobState | None, failing: bool
+) -> JobPage:
     condition, values = ("j.state = ?", [str(state)]) if state is not None else ("1", [])
+    if failing:
+        condition, values = _FAILING, []
     behind, position = ("AND (j.changed, j.id) < (?, ?)", read_job_cursor(after)) if after else ("", [])
     with one_moment(database):
         rows = database.execute(
@@ -107,6 +116,48 @@ def count_drafts(database: Connection, ids: Sequence[str], *, now: int) -> dict[
         (now, json.dumps(list(ids))),
     )
     return dict(counts.fetchall())
+
+
+#: The newest draft of each job and node that was sent; one that can't be included any more counts as not sent.
+_DONE = """
+    done (job, node, seq) AS MATERIALIZED (
+        SELECT t.job, m.node, max(t.draft) FROM sent_transactions t JOIN mempool m ON m.seq = t.draft AND m.job = t.job
+            WHERE t.draft IS NOT NULL AND t.state <> 'expired' GROUP BY t.job, m.node
+    )
+"""
+_NOT_DONE = "NOT EXISTS (SELECT 1 FROM done d WHERE d.job = m.job AND d.node = m.node AND d.seq >= m.seq)"
+#: Each job that has drafts, by one step in the index, and its newest draft that waits, by another one.
+_WAITING = f"""
+    WITH RECURSIVE {_DONE}, drafted (job) AS (
+        SELECT min(job) FROM mempool WHERE flag = '' AND expires IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(m.job) FROM mempool m WHERE m.flag = '' AND m.expires IS NOT NULL AND m.job > drafted.job)
+            FROM drafted WHERE job IS NOT NULL
+    )
+    SELECT n.job, n.seq, n.expires FROM drafted JOIN mempool n ON n.seq = (
+        SELECT seq FROM mempool m WHERE flag = '' AND expires > ? AND job = drafted.job AND {_NOT_DONE}
+            ORDER BY expires DESC, seq DESC LIMIT 1
+    ) ORDER BY n.expires, n.seq
+"""  # noqa: S608 - of constants
+_COUNT_WAITING = f"""
+    WITH {_DONE} SELECT job, count(*) FROM mempool m WHERE flag = '' AND expires > ?
+        AND job IN (SELECT value FROM json_each(?)) AND {_NOT_DONE} GROUP BY job
+"""  # noqa: S608 - of constants
+
+
+def waiting_drafts(database: Connection, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+    with one_moment(database):
+        rows = database.execute(_WAITING, (now,)).fetchall()
+        shown = json.dumps([job for job, _, _ in rows[:limit]])
+        counts = dict(database.execute(_COUNT_WAITING, (now, shown)).fetchall())
+    return WaitingDrafts(
+        items=tuple(
+            WaitingDraft(job=job, seq=seq, expires=expires, count=counts[job])
+            for job, seq, expires in rows[:limit]
+        ),
+        total=len(rows),
+        expiring=sum(expires <= soon for _, _, expires in rows),
+    )
 
 
 def count_by_state(database: Connection) -> dict[JobState, int]:

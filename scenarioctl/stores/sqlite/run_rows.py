@@ -14,10 +14,10 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
-from scenarioctl.stores.job_texts import next_plan
+from scenarioctl.stores.job_texts import next_plan, write_steps
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
-from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
+from scenarioctl.stores.rows import ENTRY_COLUMNS, RUN_COLUMNS, read_entry, read_run
 from scenarioctl.stores.sqlite import outbox
 from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.retention import prune, trim_bytes, trim_rows
@@ -154,17 +154,22 @@ def _seq_before(database: Connection, source: str, id: str | None, count: int) -
     return row[0] if row else 0
 
 
-def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
+def last_runs(database: Connection, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
     rows = database.execute(
-        "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?",
-        (id, limit),
+        f"SELECT {RUN_COLUMNS} FROM runs WHERE job = ? AND seq < ? ORDER BY seq DESC LIMIT ?",  # noqa: S608
+        (id, min(before, INTEGER_MAX) or INTEGER_MAX, limit),
     ).fetchall()
     return [
-        KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
-        for planned, started, finished, drafts, failure in rows
+        read_run(row)
+        for row in rows
         # A damaged row must not hide the others.
-        if tuple(map(type, (planned, started, finished, drafts, failure))) == (int, int, int, int, str)
+        if tuple(map(type, row)) == (int, int, int, int, int, str, str)
     ]
+
+
+def runs_of_each(database: Connection, ids: Iterable[str], *, limit: int) -> dict[str, list[KeptRun]]:
+    found = {id: last_runs(database, id, limit=limit) for id in ids}
+    return {id: runs for id, runs in found.items() if runs}
 
 
 def read_mempool(database: Connection, id: str | None, *, after: int, limit: int) -> list[MempoolEntry]:
@@ -249,7 +254,7 @@ def _keep(database: Connection, run: FinishedRun) -> None:
     )
     _insert(
         database,
-        "mempool (job, chain, amount, tx_type, date, spec_version, expires, node, flag, tx)",
+        "mempool (job, chain, amount, tx_type, date, spec_version, expires, node, flag, tx, human)",
         [
             (
                 run.job,
@@ -262,14 +267,15 @@ def _keep(database: Connection, run: FinishedRun) -> None:
                 clean(draft.node),
                 "",
                 clean(draft.tx),
+                clean(draft.human),
             )
             for draft in run.drafts
         ],
     )
     if run.ran:
         database.execute(
-            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure, steps)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run.job,
                 run.epoch,
@@ -279,6 +285,7 @@ def _keep(database: Connection, run: FinishedRun) -> None:
                 len(run.lines),
                 len(run.drafts),
                 clean(run.failure),
+                write_steps(run.steps),
             ),
         )
     if run.used_events:

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from sqlite3 import Connection
 
+from scenarioctl.errors import NotFound, StoreFailed
 from scenarioctl.stores import (
     ListedScenario,
     ScenarioPage,
@@ -128,6 +130,15 @@ def get(database: Connection, id: str) -> StoredScenario:
         name=str(name or ""),
         tags=tuple(sorted(json.loads(tags))),
     )
+
+
+def find_some(database: Connection, ids: Iterable[str]) -> dict[str, StoredScenario]:
+    found = {}
+    for id in ids:
+        # One that is gone, or damaged, hides no other.
+        with suppress(NotFound, StoreFailed):
+            found[id] = get(database, id)
+    return found
 
 
 def delete(database: Connection, id: str) -> None:

@@ -363,6 +363,40 @@ _LISTED_JOBS = (
     "CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL",
 )
 
+_FOR_HOME = (
+    "CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND failures > 0",
+    # An amount in whole tokens, which only the run knows that drafted it.
+    "ALTER TABLE mempool ADD COLUMN human TEXT NOT NULL DEFAULT ''",
+)
+
+_SENT_TRANSACTIONS = (
+    # What becomes of a transaction outlives the job that drafted it.
+    """
+    CREATE TABLE sent_transactions (
+        chain TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        sent INTEGER NOT NULL,
+        signer TEXT NOT NULL,
+        nonce INTEGER,
+        at_block INTEGER NOT NULL,
+        valid_until INTEGER,
+        job TEXT NOT NULL,
+        draft INTEGER,
+        state TEXT NOT NULL,
+        searched INTEGER NOT NULL,
+        block TEXT NOT NULL,
+        block_number INTEGER,
+        effects TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        PRIMARY KEY (chain, hash)
+    )
+    """,
+    "CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash)",
+    "CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL",
+)
+
+_STEPS_OF_RUNS = ("ALTER TABLE runs ADD COLUMN steps TEXT NOT NULL DEFAULT ''",)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -373,4 +407,7 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _TAGS,
     _NOTIFICATIONS,
     _LISTED_JOBS,
+    _FOR_HOME,
+    _SENT_TRANSACTIONS,
+    _STEPS_OF_RUNS,
 )

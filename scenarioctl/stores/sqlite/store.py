@@ -53,9 +53,11 @@ from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_m
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.outbox import SqliteOutbox
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.sent import SqliteSent
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.validation import check_id, check_limit, check_listing, check_text
+from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 if TYPE_CHECKING:
     from scenarioctl.stores.sqlite.copied_rows import SqliteRows
@@ -184,6 +186,9 @@ class SqliteStore:
         check_id(id)
         return await self._read(partial(scenario_rows.get, id=id))
 
+    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        return await self._read(partial(scenario_rows.find_some, ids=ids), long=True)
+
     async def delete_scenario(self, id: str) -> None:
         check_id(id)
         await self._write(partial(scenario_rows.delete, id=id))
@@ -233,15 +238,19 @@ class SqliteStore:
         check_id(id)
         return await self._read(partial(job_rows.get, id=id))
 
-    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+    async def list_jobs(
+        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+    ) -> JobPage:
         check_limit(limit)
-        return await self._read(
-            partial(job_rows.list_page, limit=limit, after=after, state=state), long=limit > _SHORT
-        )
+        action = partial(job_rows.list_page, limit=limit, after=after, state=state, failing=failing)
+        return await self._read(action, long=limit > _SHORT)
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
         action = partial(job_rows.count_drafts, ids=ids, now=now)
         return await self._read(action, long=len(ids) > 1)
+
+    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        return await self._read(partial(job_rows.waiting_drafts, now=now, soon=soon, limit=limit), long=True)
 
     async def next_due(self) -> int | None:
         return await self._read(job_rows.next_due)
@@ -328,9 +337,13 @@ class SqliteStore:
     async def find_end(self) -> tuple[int, int]:
         return await self._read(run_rows.find_end)
 
-    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
         check_id(id)
-        return await self._read(partial(run_rows.last_runs, id=id, limit=limit))
+        action = partial(run_rows.last_runs, id=id, limit=limit, before=before)
+        return await self._read(action, long=limit > _SHORT)
+
+    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        return await self._read(partial(run_rows.runs_of_each, ids=ids, limit=limit), long=True)
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         action = partial(run_rows.read_mempool, id=_check_job(id), after=after, limit=limit)
@@ -361,6 +374,9 @@ class SqliteStore:
 
     def outbox(self) -> SqliteOutbox:
         return SqliteOutbox(self._read, self._write)
+
+    def sent(self) -> SqliteSent:
+        return SqliteSent(self._read, self._write)
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         check_text(uuid, field="webhook")

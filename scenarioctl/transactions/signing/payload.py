@@ -29,6 +29,8 @@ class SigningOptions:
     block_hash: bytes
     #: Of that block: wallets show it, nothing signs it.
     block_number: int = 0
+    #: ChargeAssetTxPayment: what pays the fee, as the runtime names it; None for the native asset.
+    asset_id: Any = None
     #: CheckMetadataHash: 1 commits to *metadata_hash*.
     mode: int = 0
     metadata_hash: bytes | None = None
@@ -175,7 +177,10 @@ _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
     "CheckEra": (_write_era, _encoded(lambda options: options.block_hash)),
     "CheckNonce": (_write_nonce, None),
     "ChargeTransactionPayment": (_encoded(lambda options: options.tip), None),
-    "ChargeAssetTxPayment": (_encoded(lambda options: {"tip": options.tip, "asset_id": None}), None),
+    "ChargeAssetTxPayment": (
+        _encoded(lambda options: {"tip": options.tip, "asset_id": options.asset_id}),
+        None,
+    ),
     "CheckMetadataHash": (_write_mode, _encoded(lambda options: options.metadata_hash)),
 }
 

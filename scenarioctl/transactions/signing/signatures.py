@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
 
-#: Scheme -> its name in MultiSignature, and the bytes of a signature.
-SCHEMES = {"sr25519": ("Sr25519", 64), "ed25519": ("Ed25519", 64), "ecdsa": ("Ecdsa", 65)}
+#: The scheme of chains whose accounts have 20 bytes: secp256k1 over keccak-256.
+ETHEREUM = "ethereum"
+#: Scheme -> its name in MultiSignature, "" for one that isn't there, and the bytes of a signature.
+SCHEMES = {"sr25519": ("Sr25519", 64), "ed25519": ("Ed25519", 64), "ecdsa": ("Ecdsa", 65), ETHEREUM: ("", 65)}
 #: The byte before a signature that says of which scheme it is.
 SCHEME_BYTES = {0: "ed25519", 1: "sr25519", 2: "ecdsa"}
 
@@ -37,7 +39,7 @@ class SignedExtrinsic:
     signer: Any
     #: None where the signer is named by an index or the like.
     account: bytes | None
-    #: `sr25519`, `ed25519` or `ecdsa`; "" for a kind of signature that is not known here.
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum`; "" for a kind of signature that is not known here.
     scheme: str
     signature: bytes
     call: "Call"
@@ -61,6 +63,8 @@ def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrins
         kind, value = next(iter(extrinsic.signature.items()))
         if kind.lower() in SCHEMES and isinstance(value, bytes):
             scheme, signature = kind.lower(), value
+    elif isinstance(extrinsic.signature, bytes) and len(extrinsic.signature) == SCHEMES[ETHEREUM][1]:
+        scheme, signature = ETHEREUM, extrinsic.signature
     nonce = extrinsic.extensions.get("CheckNonce")
     parts = extrinsic.extension_bytes
     return SignedExtrinsic(
@@ -117,7 +121,10 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
         import ed25519_zebra
 
         return _holds(lambda: ed25519_zebra.ed_verify(signature, message, account))
-    return account in _ecdsa_accounts(signature, blake2b(message, digest_size=32).digest())
+    if scheme == ETHEREUM:
+        return account in (keccak_256(key)[12:] for key in _ecdsa_keys(signature, keccak_256(message), "raw"))
+    keys = _ecdsa_keys(signature, blake2b(message, digest_size=32).digest(), "compressed")
+    return account in (blake2b(key, digest_size=32).digest() for key in keys)
 
 
 def signed_instead(
@@ -144,7 +151,13 @@ def encode_signed_extrinsic(
             f"{table} does not accept extrinsics of version 4, the only ones that can be assembled"
         )
     kind = SCHEMES[scheme][0]
-    if kind not in table.variants(table.signature_type):
+    accepted = (
+        takes_ethereum_signatures(table)
+        if scheme == ETHEREUM
+        else kind in table.variants(table.signature_type)
+    )
+    if not accepted:
+        kind = kind or "Ethereum"
         raise InvalidRequest(
             f"scheme {scheme!r} is not supported by {table}, which accepts no {kind} signatures"
         )
@@ -153,12 +166,22 @@ def encode_signed_extrinsic(
         (
             bytes((SIGNED_V4,)),
             table.encode(table.address_type, {"Id": account} if addressed else account),
-            table.encode(table.signature_type, {kind: signature}),
+            table.encode(table.signature_type, {kind: signature} if kind else signature),
             extra,
             call_data,
         )
     )
     return encode_compact(len(body)) + body
+
+
+def takes_ethereum_signatures(table: "RuntimeTable") -> bool:
+    """Tell whether the runtime knows one kind of signature only, of 65 bytes: that of accounts of 20 bytes."""
+    if table.types[table.signature_type][2] == "variant":
+        return False
+    try:
+        return len(table.encode(table.signature_type, bytes(SCHEMES[ETHEREUM][1]))) == SCHEMES[ETHEREUM][1]
+    except InvalidRequest:
+        return False
 
 
 def possible_signatures(signature: bytes, scheme: str = "") -> Iterator[tuple[str, bytes]]:
@@ -177,7 +200,7 @@ def possible_signatures(signature: bytes, scheme: str = "") -> Iterator[tuple[st
 def _account_of(signer: Any) -> bytes | None:
     if isinstance(signer, dict) and set(signer) == {"Id"}:
         signer = signer["Id"]
-    return signer if isinstance(signer, bytes) and len(signer) == 32 else None
+    return signer if isinstance(signer, bytes) and len(signer) in (20, 32) else None
 
 
 def _holds(check: Any) -> bool:
@@ -188,8 +211,14 @@ def _holds(check: Any) -> bool:
         return False
 
 
-def _ecdsa_accounts(signature: bytes, digest: bytes) -> tuple[bytes, ...]:
-    """Return the account whose key made *signature* of 65 bytes, the last of which says which of two keys it is."""
+def keccak_256(data: bytes) -> bytes:
+    from Crypto.Hash import keccak
+
+    return keccak.new(digest_bits=256, data=data).digest()
+
+
+def _ecdsa_keys(signature: bytes, digest: bytes, encoding: Literal["raw", "compressed"]) -> tuple[bytes, ...]:
+    """Return the key that made *signature* of 65 bytes, the last of which says which of two keys it is."""
     from ecdsa import SECP256k1, VerifyingKey
 
     recovery = signature[64] - 27 if signature[64] >= 27 else signature[64]
@@ -201,6 +230,4 @@ def _ecdsa_accounts(signature: bytes, digest: bytes) -> tuple[bytes, ...]:
         )
     except Exception:
         return ()
-    return tuple(
-        blake2b(key.to_string("compressed"), digest_size=32).digest() for key in keys[recovery : recovery + 1]
-    )
+    return tuple(key.to_string(encoding) for key in keys[recovery : recovery + 1])

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import format_account, parse_account
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.transactions.extrinsic import looks_like_extrinsic
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
 from scenarioctl.transactions.mortality import parse_era
+from scenarioctl.transactions.signing.fee_asset import read_asset_id
 from scenarioctl.transactions.signing.payload import (
     HASHED_ABOVE,
     SigningOptions,
@@ -46,7 +47,9 @@ def assemble(
     forms = tuple(possible_signatures(signature, scheme))
     if not forms:
         lengths = (
-            f"{SCHEMES[scheme][1]} for {scheme}" if scheme else "64 for sr25519 and ed25519, 65 for ecdsa"
+            f"{SCHEMES[scheme][1]} for {scheme}"
+            if scheme
+            else "64 for sr25519 and ed25519, 65 for ecdsa and ethereum"
         )
         raise InvalidRequest(
             f"signature {shorten(signature)} has {len(signature)} bytes, expected {lengths}, with or without the byte in front that names the type"
@@ -120,14 +123,10 @@ def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: by
 
 def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any]) -> PayloadToSign:
     """Return what polkadot.js's SignerPayloadJSON says is to be signed."""
-    account = parse_account(given.get("address"), field="payload.address")
+    account = chain.account_format.parse(given.get("address"), field="payload.address")
     version = given.get("version", 4)
     if version != 4:
         raise InvalidRequest(f"payload.version {shorten(version)} is not supported, expected 4")
-    if given.get("assetId") is not None:
-        raise InvalidRequest(
-            f"payload.assetId {shorten(given['assetId'])} is not supported, expected null: fees are paid in {chain.symbol}"
-        )
     spec = _number(given, "specVersion")
     _check_versions(table, chain, spec, _number(given, "transactionVersion"), "payload")
     genesis = parse_hash(given.get("genesisHash"), field="payload.genesisHash")
@@ -155,6 +154,7 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
         era=parse_era(given.get("era"), field="payload.era"),
         genesis_hash=genesis,
         block_hash=parse_hash(given.get("blockHash"), field="payload.blockHash"),
+        asset_id=read_asset_id(table, chain, given.get("assetId"), field="payload.assetId"),
         mode=mode,
         metadata_hash=metadata_hash,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten, suggest
 from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.transactions.signing.fee_asset import write_asset_id
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
@@ -30,7 +31,7 @@ def signer_payload(
     """Return what `signer.signPayload` of polkadot.js and its wallets takes, numbers as wide as the runtime's."""
     return {
         "address": address,
-        "assetId": None,
+        "assetId": write_asset_id(table, options.asset_id),
         "blockHash": "0x" + options.block_hash.hex(),
         "blockNumber": f"0x{options.block_number:08x}",
         "era": "0x" + options.era.hex(),

@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.fee_asset import fee_asset_id
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
-from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
+from scenarioctl.transactions.signing.signatures import (
+    ETHEREUM,
+    SCHEMES,
+    encode_signed_extrinsic,
+    takes_ethereum_signatures,
+)
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 from scenarioctl.transactions.simulation.fee_currency import (
     FeeCurrency,
+    FeeRefused,
     convert_fee,
     fee_currency,
     unlisted_currency,
@@ -39,7 +46,13 @@ class CostCheck:
     """
 
     def __init__(
-        self, findings: Findings, client: "Client", assets: "Assets", sender: bytes, call: "Call"
+        self,
+        findings: Findings,
+        client: "Client",
+        assets: "Assets",
+        sender: bytes,
+        call: "Call",
+        fee_asset: "Asset | None" = None,
     ) -> None:
         self.findings = findings
         self.client = client
@@ -48,6 +61,8 @@ class CostCheck:
         self.native = assets.native(client.chain)
         self.sender = sender
         self.call = call
+        #: What the transaction names to pay its fee; None for nothing.
+        self.fee_asset = fee_asset
         #: What pays the fee, and how much of it; None if the chain did not tell.
         self.fee: tuple[Asset, int] | None = None
         self.can_pay = True
@@ -57,20 +72,30 @@ class CostCheck:
     async def charge(self) -> FeeCharge | None:
         """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
         try:
-            info = await dispatch_info(self.client, self.call, self.sender)
+            info = await dispatch_info(self.client, self.call, self.sender, self.fee_asset)
             self.too_heavy = explain_overweight(await self.client.table(), self.chain, info)
             fee = int(info["partial_fee"])
-            currency = await fee_currency(self.client, self.assets, self.call, self.sender)
+            currency = await fee_currency(self.client, self.assets, self.call, self.sender, self.fee_asset)
             amount = await convert_fee(self.client, currency, fee)
             self.fee = (currency.asset, amount)
             self.can_pay = await self._can_pay(currency, amount)
             if not amount or not self.can_pay:
                 return None
+        except FeeRefused as problem:
+            self.can_pay = False
+            self.findings.refusals.append(str(problem))
+            return None
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))
             return None
-        label = amount_of(currency.asset, amount)
-        return FeeCharge(sender=self.sender, amount=amount, currency=currency.number, label=label)
+        return FeeCharge(
+            sender=self.sender,
+            amount=amount,
+            native_amount=fee,
+            currency=currency.number,
+            path=currency.path,
+            label=amount_of(currency.asset, amount),
+        )
 
     async def check(self, hop: DryRunResult, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
@@ -105,8 +130,14 @@ class CostCheck:
         asset = currency.asset
         if asset.kind != "native":
             balance = await free_balance(self.client, asset, self.sender)
-            if balance >= fee:
+            kept = await existential_deposit(self.client, asset) if currency.path else 0
+            if balance >= fee + kept:
                 return True
+            if balance >= fee:
+                self.findings.refusals.append(
+                    f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
+                )
+                return False
             self.findings.refusals.append(
                 f"the sender pays fees on {self.chain.name} in {asset.label} but can spend only {amount_of(asset, balance)}, less than the fee of {amount_of(asset, fee)}"
             )
@@ -211,16 +242,19 @@ class CostCheck:
                 yield fields["who"], asset, fields["amount"]
 
 
-async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mapping[str, Any]:
+async def dispatch_info(
+    client: "Client", call: "Call", sender: bytes, fee_asset: "Asset | None" = None
+) -> Mapping[str, Any]:
     """Return what a transaction of *call* weighs and costs, signed with a mortal era and no tip.
 
-    Its `partial_fee` is raw, in the native asset.
+    Its `partial_fee` is raw, in the native asset; *fee_asset* is what the transaction names to pay it.
     """
     try:
         table = await client.table()
         nonce = (await client.storage("System", "Account", sender))["nonce"]
         number, _ = await client.head()
-        data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number))
+        asset_id = None if fee_asset is None else fee_asset_id(table, client.chain, fee_asset)
+        data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number), asset_id)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise Inconclusive(f"the fee on {client.chain.name} could not be queried: {error}") from None
     size = len(data).to_bytes(4, "little")
@@ -230,12 +264,21 @@ async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mappin
     return info
 
 
-def _signed_alike(table: "RuntimeTable", call_data: bytes, sender: bytes, nonce: int, era: bytes) -> bytes:
+def _signed_alike(
+    table: "RuntimeTable", call_data: bytes, sender: bytes, nonce: int, era: bytes, asset_id: Any
+) -> bytes:
     """Return an extrinsic as long and as heavy as the signed one will be."""
     options = SigningOptions(
-        nonce=nonce, era=era, genesis_hash=bytes(32), block_hash=bytes(32), mode=0, metadata_hash=None
+        nonce=nonce,
+        era=era,
+        genesis_hash=bytes(32),
+        block_hash=bytes(32),
+        asset_id=asset_id,
     )
     extra = signing_payload(table, call_data, options).extra
+    scheme, signature = "sr25519", _SIGNATURE
+    if takes_ethereum_signatures(table):
+        scheme, signature = ETHEREUM, bytes(SCHEMES[ETHEREUM][1])
     return encode_signed_extrinsic(
-        table, call_data, extra, account=sender, scheme="sr25519", signature=_SIGNATURE
+        table, call_data, extra, account=sender, scheme=scheme, signature=signature
     )

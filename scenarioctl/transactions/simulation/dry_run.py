@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import read_location, write_location
+from scenarioctl.chains.locations import interior, junctions_of, read_location, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
 from scenarioctl.transactions.events import Event, read_event
@@ -19,6 +19,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
+from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS, BRIDGE_HUB, arriving_program
 from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_programs import (
     Instruction,
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
+#: What the router of an Asset Hub writes around a message for the chain beyond a bridge.
+_EXPORTING = frozenset(
+    ("WithdrawAsset", "BuyExecution", "SetAppendix", "UnpaidExecution", "ExportMessage", "SetTopic")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +56,10 @@ class XcmMessage:
     location: Any
     version: int
     instructions: tuple[tuple[str, Any], ...]
-    #: The VersionedXcm, exactly as forwarded.
+    #: The VersionedXcm, exactly as forwarded; over a bridge, as it should arrive.
     data: bytes
+    #: Over a bridge, the VersionedXcm that the Bridge Hub is asked to export; else empty.
+    exported: bytes = b""
 
     @property
     def program(self) -> list[Any]:
@@ -106,7 +113,7 @@ async def trace_call(
                 )
             )
             break
-        hop = await _try_message(clients, registry, message)
+        hop = await try_message(clients, registry, message)
         hops.append(hop)
         waiting += hop.sent
     return hops
@@ -177,13 +184,26 @@ async def _try_charged(
 
 async def _dry_run_call(client: "Client", origin: Any, data: bytes) -> Mapping[str, Any]:
     # The origin's own number differs from runtime to runtime: its type tells.
-    arguments = (origin, Encoded(data), _result_version(await client.table()))
+    table = await client.table()
+    arguments: tuple[Any, ...] = (origin, Encoded(data))
+    if takes_result_version(table):
+        arguments += (_result_version(table),)
     return _read_effects(
         client.chain, await query_runtime_api_result(client, "DryRunApi", "dry_run_call", *arguments)
     )
 
 
-async def _try_message(clients: Clients, registry: "Registry", message: XcmMessage) -> DryRunResult:
+def takes_result_version(table: "RuntimeTable") -> bool:
+    """Tell whether a dry run of a call is told the XCM version of its answer: the first DryRunApi wasn't."""
+    try:
+        return len(table.api_method("DryRunApi", "dry_run_call").inputs) > 2
+    except InvalidRequest:
+        # The question itself says that the runtime has no such API.
+        return True
+
+
+async def try_message(clients: Clients, registry: "Registry", message: XcmMessage) -> DryRunResult:
+    """Return what *message* does on the chain that it goes to, with the messages that follow from it."""
     destination = message.destination
     if destination is None:
         return DryRunResult(
@@ -193,7 +213,9 @@ async def _try_message(clients: Clients, registry: "Registry", message: XcmMessa
         )
     client = clients(destination)
     try:
-        origin = read_location(_seen_from(message.origin, destination))
+        # What crosses a bridge comes from the Bridge Hub beside the destination.
+        sender = f"1/Parachain({BRIDGE_HUB})" if message.exported else _seen_from(message.origin, destination)
+        origin = read_location(sender)
         version = {f"V{message.version}": shape_location(origin, message.version)}
         answer = await query_runtime_api_result(
             client, "DryRunApi", "dry_run_xcm", version, Encoded(message.data)
@@ -246,6 +268,10 @@ def _forwarded(
         destination = chain_at(registry, origin, place) if place else None
         for message in messages:
             version, instructions = next(iter(message.items()))
+            export = _export_of(instructions) if place == f"1/Parachain({BRIDGE_HUB})" else None
+            if export is not None:
+                found.append(_exported(table, registry, origin, version, export, message_type))
+                continue
             found.append(
                 XcmMessage(
                     origin=origin,
@@ -258,6 +284,41 @@ def _forwarded(
                 )
             )
     return tuple(found)
+
+
+def _export_of(program: Sequence[Any]) -> Mapping[str, Any] | None:
+    """Return what a message to a Bridge Hub has it send over the bridge; None for one that does anything else too."""
+    names, fields = zip(*map(read_instruction, program), strict=True)
+    if names.count("ExportMessage") != 1 or not _EXPORTING.issuperset(names):
+        return None
+    export: Mapping[str, Any] = fields[names.index("ExportMessage")]
+    return export
+
+
+def _exported(
+    table: "RuntimeTable",
+    registry: "Registry",
+    origin: "Chain",
+    version: str,
+    export: Mapping[str, Any],
+    message_type: int,
+) -> XcmMessage:
+    """Return the message that *export* sends over a bridge, as it should arrive beyond it."""
+    number = int(version[1:])
+    junctions = [{"GlobalConsensus": export["network"]}, *junctions_of({"interior": export["destination"]})]
+    location = {"parents": 2, "interior": interior(junctions)}
+    place = write_location(location)
+    program = arriving_program(export["xcm"], origin, number)
+    return XcmMessage(
+        origin=origin,
+        destination=chain_at(registry, origin, place) if place else None,
+        place=place,
+        location={version: shape_location(location, number)},
+        version=number,
+        instructions=tuple(read_instruction(item) for item in program),
+        data=table.encode(message_type, {version: program}),
+        exported=table.encode(message_type, {version: export["xcm"]}),
+    )
 
 
 def _message_type(table: "RuntimeTable", method: str) -> int:
@@ -279,5 +340,7 @@ def read_programs(call: "Call", hops: Sequence["DryRunResult"], registry: "Regis
     for hop in hops:
         message = hop.message
         if message is not None:
-            found += walk_program(message.program, registry, chain=message.destination, origin=message.origin)
+            # What a bridge puts before a message lets it act in the name of its origin, like any other one.
+            program = message.program[ARRIVING_INSTRUCTIONS if message.exported else 0 :]
+            found += walk_program(program, registry, chain=message.destination, origin=message.origin)
     return found

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Stands for the call in `dispatch_as` until its bytes take its place.
 _PLACEHOLDER = Call(pallet="System", method="remark", args={"remark": b""})
+#: An account that nobody has: it gets the fee that a pool exchanges, within the dry run only.
+_COLLECTOR = b"fee of a dry run".ljust(32, b"\0")
 #: What taking a fee can do to an account beside making it poorer.
 _CLOSINGS = frozenset(("DustLost", "KilledAccount"))
 
@@ -30,8 +32,12 @@ class FeeCharge:
     sender: bytes
     #: Smallest units of the currency.
     amount: int
+    #: What it is in the native asset.
+    native_amount: int
     #: Number of the currency where the chain lets accounts choose one; None on every other chain.
     currency: int | None = None
+    #: Where a pool exchanges it: the locations of the asset that pays and of the native one.
+    path: tuple[Any, ...] = ()
     #: As it is printed.
     label: "Amount"
 
@@ -52,7 +58,7 @@ def call_with_fee(table: "RuntimeTable", call_data: bytes, charge: FeeCharge) ->
 
     InvalidRequest if the runtime lacks a call that is needed.
     """
-    steps = (_fee_call(table, charge), _dispatch_as(table, charge.sender, call_data))
+    steps = (*_fee_calls(table, charge), _dispatch_as(table, charge.sender, call_data))
     batch = table.encode_call(Call(pallet="Utility", method="batch_all", args={"calls": []}))
     # An empty list is the byte of its length, 0: that of the steps takes its place, as a compact.
     return batch[:-1] + bytes((len(steps) << 2,)) + b"".join(steps)
@@ -64,14 +70,46 @@ def read_charged_run(charge: FeeCharge, events: "Sequence[Event]") -> ChargedRun
     InvalidRequest if they do not tell.
     """
     results = [number for number, event in enumerate(events) if str(event) == "Utility.DispatchedAs"]
-    first = next((number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"), -1)
-    if first < 0 or not results or results[-1] < first:
+    completed = [number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"]
+    # Those that take the fee come first, and none of them is a batch.
+    steps = 2 if charge.path else 1
+    if len(completed) < steps or not results or results[-1] < completed[steps - 1]:
         raise InvalidRequest("its events do not show what the call did")
-    taken, done = events[:first], events[first + 1 : results[-1]]
+    taken, done = events[: completed[steps - 1]], events[completed[steps - 1] + 1 : results[-1]]
     return ChargedRun(
         events=(*(event for event in taken if event.name in _CLOSINGS), *done),
         error=_error(events[results[-1]]),
         fee_error=None if charge.currency is not None else _error(events[results[0]]),
+    )
+
+
+def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> tuple[bytes, ...]:
+    """Return the calls that take the fee."""
+    return _exchange_calls(table, charge) if charge.path else (_fee_call(table, charge),)
+
+
+def _exchange_calls(table: "RuntimeTable", charge: FeeCharge) -> tuple[bytes, bytes]:
+    """Return the calls that open an account for the fee, and buy the fee into it as the runtime does."""
+    deposit = {
+        "who": {"Id": _COLLECTOR},
+        "new_free": int(table.constant("Balances", "ExistentialDeposit")),
+    }
+    swap = {
+        "path": list(charge.path),
+        "amount_out": charge.native_amount,
+        "amount_in_max": charge.amount,
+        "send_to": _COLLECTOR,
+        "keep_alive": True,
+    }
+    return (
+        table.encode_call(Call(pallet="Balances", method="force_set_balance", args=deposit)),
+        _dispatch_as(
+            table,
+            charge.sender,
+            table.encode_call(
+                Call(pallet="AssetConversion", method="swap_tokens_for_exact_tokens", args=swap)
+            ),
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""The currency that pays a sender's fees, on a chain that lets accounts choose one, and how much of it a fee takes."""
+"""The currency that pays a fee: one that the account chose (Hydration) or the transaction (Asset Hub), and how much of it a fee takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.keyless_accounts import is_evm_account
+from scenarioctl.transactions.signing.fee_asset import asset_location
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
 
 if TYPE_CHECKING:
@@ -31,11 +32,24 @@ class FeeCurrency:
     asset: Asset
     #: Number of the currency where the chain lets accounts choose one; None on every other chain.
     number: int | None = None
+    #: Where the transaction names its fee asset: the locations of that asset and of the native one, between which a pool exchanges the fee.
+    path: tuple[Any, ...] = ()
 
 
-async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender: bytes) -> FeeCurrency:
-    """Return what pays the fee of *call* by *sender*; Inconclusive if the chain does not tell."""
+class FeeRefused(Inconclusive):
+    """The chain takes no fee in the asset that was chosen."""
+
+
+async def fee_currency(
+    client: "Client", assets: "Assets", call: "Call", sender: bytes, fee_asset: Asset | None = None
+) -> FeeCurrency:
+    """Return what pays the fee of *call* by *sender*; Inconclusive if the chain does not tell.
+
+    *fee_asset* is the asset that the transaction names; InvalidRequest if the chain's transactions name none.
+    """
     native = assets.native(client.chain)
+    if fee_asset is not None and fee_asset.kind != "native":
+        return await _exchanged_asset(client, native, fee_asset)
     try:
         table = await client.table()
         table.storage_entry(_PALLET, "AccountCurrencyMap")
@@ -57,8 +71,11 @@ async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender:
 async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
     """Return how much of *currency* a *fee* in the native asset takes, raw; Inconclusive if the chain does not tell.
 
-    The price is that of the chain's oracle, else the one that the chain falls back on.
+    The price is that of the pool which exchanges it; of the chain's oracle; or else the one that the chain falls back
+    on.  FeeRefused if there is no such pool, or too little in it.
     """
+    if currency.path:
+        return await _quote_in_pool(client, currency, fee)
     if currency.number is None or currency.asset.kind == "native":
         return fee
     chain, number = client.chain.name, currency.number
@@ -72,6 +89,27 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
         return max(int(fallback) * fee // _ONE, 1)
     amount, base = quoted
     return max(-(-fee * amount // base), 1)
+
+
+async def _exchanged_asset(client: "Client", native: Asset, fee_asset: Asset) -> FeeCurrency:
+    try:
+        table = await client.table()
+    except (ChainUnreachable, ChainRefused) as error:
+        raise Inconclusive(str(error)) from None
+    path = tuple(asset_location(table, client.chain, asset) for asset in (fee_asset, native))
+    return FeeCurrency(asset=fee_asset, path=path)
+
+
+async def _quote_in_pool(client: "Client", currency: FeeCurrency, fee: int) -> int:
+    # As the runtime charges it: exactly the fee is bought, the pool's own fee included.
+    answer = await query_runtime_api(
+        client, "AssetConversionApi", "quote_price_tokens_for_exact_tokens", *currency.path, fee, True
+    )
+    if answer is None:
+        raise FeeRefused(
+            f"{client.chain.name} cannot take the fee in {currency.asset.label}: it has no pool with enough {client.chain.symbol} to exchange it; pay the fee in another asset"
+        )
+    return int(answer)
 
 
 async def _oracle_quote(client: "Client", number: int) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, junctions_of, write_location
+from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
@@ -19,6 +20,7 @@ from scenarioctl.transactions.simulation.xcm_fees import (
     program_fees,
     query_weight,
 )
+from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, local_messages
 
 if TYPE_CHECKING:
@@ -257,6 +259,11 @@ class RecipientCheck:
                 f"parachain {number}",
             )
             return f"sovereign account of {named}"
+        for other in self.assets.registry.all():
+            if is_beyond_bridge(other, chain, self.assets.registry) and account == sovereign_account_beyond(
+                other
+            ):
+                return f"sovereign account of {other.name}"
         return ""
 
     def _holding(self, hop: "DryRunResult", party: AccountRole, asset: "Asset", value: int) -> Holding:

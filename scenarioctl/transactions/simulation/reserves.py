@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, across, write_location
+from scenarioctl.chains.trust import accepts_reserve, foreign_reserve
 from scenarioctl.transactions.simulation.arrival import INCOMING
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
 from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, para_name
@@ -69,9 +70,16 @@ class _ReserveCheck:
             return
         backing = self._backing(identity, hub)
         label = self._label(identity, destination)
+        if origin.relay != destination.relay:
+            self._check_bridged(name, identity, origin, destination)
+            return
         ends = {para_name(origin), para_name(destination)}
         if name == "ReceiveTeleportedAsset":
-            trusted = ends == {"", para_name(hub)} if identity == "" else backing in ends
+            if identity == "":
+                trusted = all(self._takes_teleports(each, hub) for each in (origin, destination))
+            else:
+                # What came over a bridge is never teleported among the chains that it came to.
+                trusted = backing in ends and not identity.startswith("../")
             if not trusted:
                 self.findings.refusals.append(
                     f"{label} would be teleported from {origin.name} to {destination.name}, but neither of them backs it"
@@ -88,10 +96,33 @@ class _ReserveCheck:
                 f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper.name if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
             )
 
+    def _takes_teleports(self, chain: "Chain", hub: "Chain") -> bool:
+        """Tell whether *chain* takes the relay's asset as a teleport: the relay chain and its system parachains do."""
+        return chain.relay == hub.relay and (chain == hub or chain.role in ("relay", "system"))
+
+    def _check_bridged(self, name: str, identity: str, origin: "Chain", destination: "Chain") -> None:
+        """Judge what crosses a bridge; *identity* is seen from the relay chain of *destination*."""
+        registry = self.assets.registry
+        label = self._label(identity, destination)
+        backed_by_origin = accepts_reserve(destination, identity, origin, registry)
+        at_home = across(identity, destination.consensus, origin.consensus)
+        backed_by_destination = accepts_reserve(origin, at_home, destination, registry)
+        if not backed_by_origin and not backed_by_destination:
+            self.findings.unknowns.append(
+                f"{label} leaves {origin.name} over a bridge, but it is unknown which chain backs it"
+            )
+        elif name == "ReceiveTeleportedAsset" or backed_by_origin != (name == "ReserveAssetDeposited"):
+            keeper = origin if backed_by_origin else destination
+            self.findings.refusals.append(
+                f"{label} would go over a bridge from {origin.name} to {destination.name} in a form ({name}) that is wrong for an asset that {keeper.name} backs: it would be lost"
+            )
+
     def _backing(self, identity: str, hub: "Chain") -> str | None:
         """Return the chain that backs an asset, `Parachain(1000)`; None where that is not known."""
         if identity == "":
             # In November 2025 the reserve of the relay's asset moved to the Asset Hub.
+            return para_name(hub)
+        if foreign_reserve(hub, identity):
             return para_name(hub)
         first = identity.partition("/")[0]
         return first if first.startswith("Parachain(") else None

@@ -43,12 +43,14 @@ async def simulate_transfer(
     call: "Call",
     sender: bytes,
     beside: "tuple[Asset, int] | None" = None,
+    fee_asset: "Asset | None" = None,
 ) -> Check:
     """Return the verdict on *call*, which makes *transfer* for *sender*.
 
-    *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.
+    *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.  *fee_asset* is
+    what the transaction names to pay its own fee.
     """
-    checker = Simulation(clients, assets, transfer.source, sender, call)
+    checker = Simulation(clients, assets, transfer.source, sender, call, fee_asset)
     await checker.try_call(beneficiary=transfer.beneficiary)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
@@ -59,10 +61,19 @@ async def simulate_transfer(
 
 
 async def simulate_call(
-    clients: Clients, assets: "Assets", *, chain: "Chain", call: "Call", sender: bytes
+    clients: Clients,
+    assets: "Assets",
+    *,
+    chain: "Chain",
+    call: "Call",
+    sender: bytes,
+    fee_asset: "Asset | None" = None,
 ) -> Check:
-    """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end."""
-    checker = Simulation(clients, assets, chain, sender, call)
+    """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end.
+
+    *fee_asset* is what the transaction names to pay its fee.
+    """
+    checker = Simulation(clients, assets, chain, sender, call, fee_asset)
     await checker.try_call()
     await checker.check_costs()
     await checker.check_receivers()
@@ -78,8 +89,15 @@ class Simulation:
     receivers: RecipientCheck
 
     def __init__(
-        self, clients: Clients, assets: "Assets", chain: "Chain", sender: bytes, call: "Call"
+        self,
+        clients: Clients,
+        assets: "Assets",
+        chain: "Chain",
+        sender: bytes,
+        call: "Call",
+        fee_asset: "Asset | None" = None,
     ) -> None:
+        chain.account_format.check(sender, chain=chain.name, field="sender")
         self.clients = clients
         self.assets = assets
         self.chain = chain
@@ -89,7 +107,7 @@ class Simulation:
         #: What each asset loses to fees on each chain of the way, by the asset as the network knows it.
         self.fees: dict[tuple[str, str], int] = {}
         self.findings = Findings()
-        self.costs = CostCheck(self.findings, clients(chain), assets, sender, call)
+        self.costs = CostCheck(self.findings, clients(chain), assets, sender, call, fee_asset)
         self.computed: Amount | None = None
         self.credited: Amount | None = None
 
@@ -140,6 +158,8 @@ class Simulation:
                 self.findings.refusals.append(_say_failure(hop))
             elif hop.unknown:
                 self.findings.unknowns.append(hop.unknown)
+            elif hop.message is not None and hop.message.exported:
+                self.findings.unknowns.append(_say_bridge(hop.message.origin, hop.chain))
         failure = _inner_failure(self.hops[0])
         if failure:
             self.findings.refusals.append(failure)
@@ -352,6 +372,10 @@ class Simulation:
         if self.computed is not None and self.computed.value < deposit and not held:
             return f"{self.computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
         return sentence
+
+
+def _say_bridge(origin: "Chain", chain: "Chain") -> str:
+    return f"the bridge between {origin.name} and {chain.name} can't be simulated: the message was tried on {chain.name} in the form in which it should arrive, minutes to hours after it is sent"
 
 
 def _say_failure(hop: DryRunResult) -> str:

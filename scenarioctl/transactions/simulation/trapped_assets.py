@@ -12,6 +12,7 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
 
 
@@ -29,6 +30,13 @@ def check_trapped_assets(
                 findings.refusals.append(
                     f"{what} would be trapped on {hop.chain.name}: nobody would receive it. {claim}"
                 )
+
+
+def say_trapped(assets: "Assets", chain: "Chain", event: "Event", sender: bytes | None, block: int) -> str:
+    """Return what *event*, in the block with the number *block*, says was trapped on *chain*, and who can claim it."""
+    what = describe_assets(assets, chain, event.fields["assets"])
+    claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], sender, block)
+    return f"{what} trapped on {chain.name}: nobody received it. {claim}"
 
 
 def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
@@ -49,24 +57,35 @@ def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
 
 
 def describe_claim(
-    registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes | None
+    registry: "Registry",
+    chain: "Chain",
+    pallet: str,
+    origin: Any,
+    sender: bytes | None,
+    block: int | None = None,
 ) -> str:
-    """Return who can claim what was trapped on *chain*, and how."""
-    place, account = _split(origin)
+    """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block in which it was."""
+    place, account = split_origin(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
         name = home.name if home is not None else write_location(origin) or "its origin"
         return f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
     who = "The sender" if account == sender else _say_account(account, chain)
     if place == "0/Here":
-        return f"{who} can claim it there with {pallet}.claim_assets."
+        call = f"{pallet}.claim_assets"
+        command = f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
+        return f"{who} can claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
     where = home.name if home is not None else place or "another chain"
-    return f"{who} can claim it from {where}, with {pallet}.send and a message that contains ClaimAsset."
+    sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"
+    return f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with {sending}.send, if {where} lets accounts send messages."
 
 
-def _split(location: Any) -> tuple[str, bytes | None]:
-    """Return where the chain of an account is, and the account; None for a location that is no account's."""
+def split_origin(location: Any) -> tuple[str, bytes | None]:
+    """Return where the chain of an account is, seen from the chain of the trap, and the account.
+
+    The account is None for a location that is no account's.
+    """
     *rest, last = junctions_of(location) or [None]
     name, fields = next(iter(last.items())) if isinstance(last, dict) else (str(last), {})
     if name not in ("AccountId32", "AccountKey20"):

@@ -70,7 +70,15 @@ async def _bought(client: "Client", version: int, program: Sequence[Any], weight
 
 async def delivery_fees(client: "Client", message: XcmMessage) -> list[HopFee]:
     """Return what the origin of *message* takes for delivering it."""
-    arguments: list[Any] = [message.location, Encoded(message.data)]
+    data = Encoded(message.exported or message.data)
+    return await query_delivery(client, message.location, data, message.version)
+
+
+async def query_delivery(
+    client: "Client", destination: Mapping[str, Any], message: Any, version: int
+) -> list[HopFee]:
+    """Return what the chain takes for delivering a VersionedXcm to a VersionedLocation; *version* is that of XCM."""
+    arguments: list[Any] = [destination, message]
     table = await client.table()
     try:
         inputs = table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
@@ -81,7 +89,7 @@ async def delivery_fees(client: "Client", message: XcmMessage) -> list[HopFee]:
     if len(inputs) > 2:
         # Newer runtimes want to know in which asset.
         here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
-        arguments.append({f"V{message.version}": here})
+        arguments.append({f"V{version}": here})
     answer = await query_runtime_api_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
     items = next(iter(answer.values()))
     return [_fee(client.chain, "delivery", item["id"], int(item["fun"]["Fungible"])) for item in items]
@@ -118,7 +126,7 @@ async def quote_last_hop_fee(
 ) -> int:
     """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now."""
     message = last_hop_message(transfer, table, assets=assets, destination_table=destination_table)
-    return 2 * await _message_fee(clients(transfer.destination), message)
+    return 2 * await quote_message(clients(transfer.destination), message)
 
 
 async def quote_native_fee(
@@ -135,10 +143,11 @@ async def quote_native_fee(
     and has to be enough to live on there.
     """
     message = native_fee_message(transfer, table, destination_table=destination_table)
-    return 2 * await _message_fee(clients(transfer.destination), message) + deposit
+    return 2 * await quote_message(clients(transfer.destination), message) + deposit
 
 
-async def _message_fee(client: "Client", message: Mapping[str, Any]) -> int:
+async def quote_message(client: "Client", message: Mapping[str, Any]) -> int:
+    """Return what the chain would take now for executing a VersionedXcm, in the asset that it buys execution with."""
     version, instructions = next(iter(message.items()))
     bought = next(item["BuyExecution"] for item in instructions if "BuyExecution" in item)
     weight = await query_weight(client, message)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.checks import Amount
+from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
+from scenarioctl.transactions.simulation.trapped_assets import say_trapped
+from scenarioctl.transactions.submission.messages import SentMessage, find_messages
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
@@ -47,25 +50,24 @@ class Inclusion:
     fee_paid_in: Amount | None = None
     #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
     inner: tuple[str, ...] = ()
+    #: The messages that it sent to other chains.
+    messages: tuple[SentMessage, ...] = ()
 
 
 async def read_inclusion(
-    client: "Client", block_hash: str, data: bytes, *, assets: "Assets", account: bytes | None = None
+    client: "Client", block_hash: str, hash: str, *, assets: "Assets", account: bytes | None = None
 ) -> Inclusion:
-    """Return what the extrinsic *data* of *account* did in the block that holds it."""
+    """Return what the extrinsic with *hash*, of *account*, did in the block that holds it."""
     table = await client.table_at(block_hash)
     key = storage_key(table, "System", "Events", ())
     answer, raw = await client.call_many(
         [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
     )
     number, extrinsics = read_block(client, answer)
-    if "0x" + data.hex() not in extrinsics:
+    index = find_extrinsic(extrinsics, hash)
+    if index is None:
         raise ChainUnreachable(f"{client.endpoint} returned block {block_hash} without the transaction")
-    index = extrinsics.index("0x" + data.hex())
-    try:
-        records = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
-    except (TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}") from None
+    records = read_events(client, table, raw)
     values = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
     event_type = next(
         field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
@@ -79,8 +81,27 @@ async def read_inclusion(
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events),
         error=_failure(table, events),
-        inner=tuple(_inner_failures(table, client.chain, assets, events, account)),
+        inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
+        messages=tuple(find_messages(assets.registry, client.chain, events)),
     )
+
+
+def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:
+    """Return the place of the extrinsic with *hash* among those of a block, in 0x hex; None if it isn't there."""
+    for index, each in enumerate(extrinsics):
+        if isinstance(each, str) and extrinsic_hash(from_hex(each) or b"") == hash:
+            return index
+    return None
+
+
+def read_events(client: "Client", table: "RuntimeTable", raw: Any) -> list[Any]:
+    """Return the records in *raw*, the System.Events of a block."""
+    key = storage_key(table, "System", "Events", ())
+    try:
+        records: list[Any] = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
+    except (TypeError, ValueError, InvalidRequest):
+        raise ChainUnreachable(f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}") from None
+    return records
 
 
 def _failure(table: "RuntimeTable", events: Sequence[Event]) -> str:
@@ -103,14 +124,17 @@ def _read_fees(chain: "Chain", assets: "Assets", events: Sequence[Event]) -> dic
 
 
 def _inner_failures(
-    table: "RuntimeTable", chain: "Chain", assets: "Assets", events: Sequence[Event], account: bytes | None
+    table: "RuntimeTable",
+    chain: "Chain",
+    assets: "Assets",
+    events: Sequence[Event],
+    account: bytes | None,
+    block: int,
 ) -> Iterator[str]:
     """Give what failed inside a call that succeeded as a whole, and what it left trapped."""
     for event in events:
         if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
-            what = describe_assets(assets, chain, event.fields["assets"])
-            claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], account)
-            yield f"{what} trapped on {chain.name}: nobody received it. {claim}"
+            yield say_trapped(assets, chain, event, account, block)
         elif str(event) != "System.ExtrinsicFailed":
             yield from (f"{event}: {why}" for why in _inner_errors(table, event))
 

@@ -5,7 +5,7 @@ Nothing here sends twice.  If the answer is lost, the error says that it may hav
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -39,6 +39,8 @@ class Submission:
     #: Number of the best block before it was sent.
     number: int
     tell: Callable[[str], None]
+    #: Called once, as soon as a node has taken it.
+    taken: Callable[[], Awaitable[None]]
 
     @property
     def hex(self) -> str:
@@ -51,10 +53,12 @@ class Submission:
             answer = await self.client.submit("author_submitExtrinsic", self.hex)
         except NodeError as error:
             if error.number == ALREADY_IMPORTED:
+                await self.taken()
                 return (f"{self.client.chain.name} already has it in its pool; it was not sent again",)
             raise self._refused(explain_node_error(self.client.chain, error)) from None
         except ChainUnreachable as error:
             self._lost(error)
+        await self.taken()
         if answer != self.hash:
             return (
                 f"{self.client.endpoint} returned the hash {shorten(answer, 80)}, but the hash of the transaction is {self.hash}",
@@ -76,6 +80,8 @@ class Submission:
             )
             async with aclosing(updates):
                 async for update in updates:
+                    if not state:
+                        await self.taken()
                     state, value = _read_state(update)
                     self.tell(_say_state(state, value))
                     block = str(value) if state in _IN_A_BLOCK else "" if state == "retracted" else block
@@ -84,6 +90,7 @@ class Submission:
         except NodeError as error:
             if error.number != ALREADY_IMPORTED:
                 raise self._refused(explain_node_error(chain, error)) from None
+            await self.taken()
             note = f"{chain.name} already has it in its pool; it was not sent again"
             return await self._find(until, deadline, seconds), (note,)
         except ChainUnreachable as error:
@@ -173,8 +180,8 @@ class Submission:
             who = format_account(signed.account, self.client.chain.ss58_prefix)
             nonce = f", or check whether the nonce of {who} is above {signed.nonce}"
         return (
-            f"look for its hash in an explorer{nonce}, before you sign another one; you can broadcast the same bytes again, "
-            "a chain executes them once"
+            f"look for its hash with tx status or in an explorer{nonce}, before you sign another one; you can broadcast the "
+            "same bytes once more (again), a chain executes them once"
         )
 
 

@@ -8,7 +8,7 @@ from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer import xcm_calls
 from scenarioctl.transactions.transfer.local_transfer import build_local_transfer
 from scenarioctl.transactions.transfer.request import Transfer, check_request
-from scenarioctl.transactions.transfer.routes import Route, candidate_types, find_route, pays_with_itself
+from scenarioctl.transactions.transfer.routes import Route, candidate_routes, find_route, pays_with_itself
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
@@ -64,6 +64,7 @@ def build_transfer(
         destination_table,
         last_hop_fee=0 if warnings else last_hop_fee or 0,
         fee_settled=fee_settled,
+        native_fee=native_fee,
     )
     return Draft(call=xcm_calls.build_call(context), warnings=warnings)
 
@@ -82,16 +83,14 @@ def build_candidates(
     the beneficiary's credit may open one.
     """
     check_request(transfer)
-    types = candidate_types(transfer, assets)
-    if not types:
+    routes = candidate_routes(transfer, assets)
+    if not routes:
         return ()
     version = choose_xcm_version(transfer, table, destination_table)
     fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
     contexts = (
-        TransferContext(
-            transfer=transfer, route=Route(first=first), table=table, version=version, native_fee=fee
-        )
-        for first in types
+        TransferContext(transfer=transfer, route=route, table=table, version=version, native_fee=fee)
+        for route in routes
         for fee in fees
     )
     return tuple(Draft(call=xcm_calls.build_candidate(context)) for context in contexts)
@@ -111,6 +110,22 @@ def native_fee_message(
     """Return the message in which an asset arrives with the relay chain's asset beside it, to be weighed."""
     route = Route(first="DestinationReserve")
     return xcm_calls.native_fee_message(_context(transfer, route, table, destination_table, native_fee=1))
+
+
+def bridge_message(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    assets: "Assets",
+    destination_table: "RuntimeTable",
+    native_fee: int = 0,
+) -> dict[str, Any]:
+    """Return the message that the source of *transfer* sends over the bridge, as a VersionedXcm.
+
+    With *native_fee* so much of the source's native asset, raw, goes along and pays on the destination.
+    """
+    route = find_route(transfer, assets, fee_settled=True)
+    return xcm_calls.bridge_message(_context(transfer, route, table, destination_table, native_fee))
 
 
 def _context(

@@ -11,7 +11,7 @@ from pathlib import Path
 def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
     """Return what the chain between and the last chain take, raw, under the relay chain of *symbol*.
 
-    *route* is the name of a `ProvenRoute`.  None if the fees were not measured.
+    *route* is `Route.fees_as`.  None if the fees were not measured.
     """
     row = _read().get(symbol, {}).get(route)
     return None if row is None else (row["between"], row["last"])

@@ -66,7 +66,7 @@ def _argument_type(table: "RuntimeTable", pallet: str, method: str, name: str) -
 
 def _warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...]:
     asset, chain = transfer.asset, transfer.source
-    warnings = []
+    warnings = [f"{chain.title} may be closing: {chain.doubt}."] if chain.doubt else []
     if asset.kind == "erc20":
         warnings.append(
             f"Currencies.transfer sends {asset.display_name}, and can close the sender's account. Keep some {chain.symbol} for fees."

@@ -51,8 +51,9 @@ def check_request(transfer: Transfer) -> None:
         )
 
 
-def refusal(transfer: Transfer, reason: str) -> InvalidRequest:
-    """Return the error for a transfer that cannot be made, with its *reason*."""
+def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequest:
+    """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about options."""
     return InvalidRequest(
-        f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}"
+        f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}",
+        advice=advice,
     )

@@ -1,19 +1,33 @@
 """The reserve gate: which way a transfer takes from chain to chain, and whether it may.
 
-The way follows from the source, the destination and the reserve of the asset, over the facts in `chains/trust.py`.  It is
-built only if it is in `PROVEN`.  A transfer over the wrong reserve is accepted by the runtimes, and the tokens or
-their backing are gone.
+A transfer over the wrong reserve is accepted by the runtimes, and the tokens or their backing are gone.  So a transfer is
+built only if all of these hold (`find_route`):
 
-To add a route, add its proof and a row to `PROVEN`; one without proof goes to `CANDIDATES`, which only a check opens.
+1. The trust facts of both runtimes (`chains/trust.py`) allow a way from the source to the destination, directly or over
+   the asset's reserve (`resolve`).
+2. The table of routes (`route_rows.py`) has a row for this source, destination and asset, and it names the same way.
+3. The destination is known to hold the asset.
+4. The row opens `always`, not only by a check.
+
+To add a route, add its facts and its proof to `tools/curate_routes.py`, and run it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from scenarioctl.chains.locations import absolute, seen_from
-from scenarioctl.chains.trust import ExecutionFees, accepts_reserve, accepts_teleport, matches, trust_of
+from scenarioctl.chains.locations import absolute, across, seen_from
+from scenarioctl.chains.trust import (
+    TRUST,
+    ExecutionFees,
+    accepts_reserve,
+    accepts_teleport,
+    foreign_reserve,
+    trust_of,
+)
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer.bridges import ASSET_HUBS, bridge_type, check_bridge, is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
+from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -23,22 +37,6 @@ if TYPE_CHECKING:
 #: How an asset goes from one chain to the next, by the names that XCM has for it.  With LocalReserve the source is the
 #: reserve, and the asset moves into the destination's account there; DestinationReserve is the reverse.
 TransferType = Literal["Teleport", "LocalReserve", "DestinationReserve"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProvenRoute:
-    """A route whose transfers were seen to arrive."""
-
-    #: Kinds of chains, as in `TrustFacts.kind`.
-    source: str
-    destination: str
-    #: Location of the asset as the Asset Hub sees it; a `*` at the end stands for anything.
-    asset: str
-    proof: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.source}>{self.destination} {self.asset}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +57,15 @@ class Route:
     #: The chain between, if there is one, and how the asset goes on from there.
     via: "Chain | None" = None
     onward: TransferType | None = None
-    #: The row of PROVEN that allows it; None for a candidate.
-    proven: ProvenRoute | None = None
+    #: The row that allows it; None for a candidate.
+    row: RouteRow | None = None
+    #: The row by kind whose fees were measured (`fees.json`); "" if there is none.
+    fees_as: str = ""
+
+    @property
+    def way(self) -> str:
+        """The way as rows write it."""
+        return self.first if self.via is None else f"{self.first}, {self.via.name}, {self.onward}"
 
     @property
     def needs_last_hop_fee(self) -> bool:
@@ -71,22 +76,6 @@ class Route:
         return self.via is not None and (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
 
 
-_RELAY_ASSET = "1/Here"
-_ASSET_HUB_ASSETS = "0/PalletInstance(50)/GeneralIndex(*"
-_VECTORS = "bytes of polkadot.js and polkadot-api (tests/data/vectors)"
-_ARRIVAL = f"{_VECTORS}, arrival on real runtimes (tests/live/test_check.py)"
-
-#: The routes that may be built.
-PROVEN = (
-    ProvenRoute(source="relay", destination="asset_hub", asset=_RELAY_ASSET, proof=_ARRIVAL),
-    ProvenRoute(source="asset_hub", destination="relay", asset=_RELAY_ASSET, proof=_ARRIVAL),
-    ProvenRoute(source="asset_hub", destination="hydration", asset=_RELAY_ASSET, proof=_ARRIVAL),
-    ProvenRoute(source="asset_hub", destination="hydration", asset=_ASSET_HUB_ASSETS, proof=_ARRIVAL),
-    ProvenRoute(source="hydration", destination="asset_hub", asset=_RELAY_ASSET, proof=_ARRIVAL),
-    ProvenRoute(source="hydration", destination="asset_hub", asset=_ASSET_HUB_ASSETS, proof=_ARRIVAL),
-    ProvenRoute(source="relay", destination="hydration", asset=_RELAY_ASSET, proof=_ARRIVAL),
-    ProvenRoute(source="hydration", destination="relay", asset=_RELAY_ASSET, proof=_ARRIVAL),
-)
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
 CANDIDATES = (
     Candidate(source="hydration", destination="asset_hub", types=("Teleport", "LocalReserve")),
@@ -108,20 +97,29 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     """
     registry = assets.registry
     hub = check_chains(transfer, registry)
-    route = _resolve(transfer, registry)
+    route = resolve(transfer, registry)
     if route is None:
         raise refusal(transfer, _explain(transfer, registry))
-    proven = _find_proven(transfer, hub)
-    if proven is None:
-        raise refusal(transfer, "no such transfer has been proven to arrive")
-    if not fee_settled and pays_with_itself(transfer):
-        arriving = assets.counterpart(transfer.asset, transfer.destination)
-        if arriving is not None and arriving.pays_fees is False:
-            raise refusal(
-                transfer,
-                f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
-            )
-    return Route(first=route.first, via=route.via, onward=route.onward, proven=proven)
+    by_kind = _find_row_by_kind(transfer, hub)
+    route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
+    arriving = assets.counterpart(transfer.asset, transfer.destination)
+    _check_row(transfer, route, arriving)
+    if not fee_settled and is_bridged(transfer) and pays_with_itself(transfer):
+        raise refusal(
+            transfer,
+            f"only a connection to {transfer.destination.name} tells what it takes for executing the message in {transfer.asset.display_name}",
+        )
+    if (
+        not fee_settled
+        and arriving is not None
+        and arriving.pays_fees is False
+        and pays_with_itself(transfer)
+    ):
+        raise refusal(
+            transfer,
+            f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
+        )
+    return route
 
 
 def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
@@ -130,17 +128,14 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     for chain in (source, destination):
         if trust_of(chain) is None:
             raise refusal(transfer, f"the assets that {chain.name} accepts from other chains are not known")
-    if source.relay != destination.relay:
-        raise refusal(
-            transfer,
-            f"the relay chain of {source.name} is {source.relay} and that of {destination.name} is {destination.relay}, and scenarioctl uses no bridge",
-        )
+    if is_bridged(transfer):
+        check_bridge(transfer, registry)
     hub = registry.asset_hub(source)
     if hub is None:
         raise refusal(transfer, f"the registry has no Asset Hub of {source.relay}")
     for chain in (source, destination):
         # Two of them under one relay chain: the messages would go to the first.
-        if chain.role == "asset_hub" and chain.name != hub.name:
+        if chain.role == "asset_hub" and chain != registry.asset_hub(chain):
             raise refusal(transfer, f"the Asset Hub of {chain.relay} is {hub.name}, not {chain.name}")
     return hub
 
@@ -161,16 +156,23 @@ def can_send(asset: "Asset", destination: "Chain", assets: "Assets") -> bool:
     return True
 
 
-def candidate_types(transfer: Transfer, assets: "Assets") -> tuple[TransferType, ...]:
-    """Return the forms in which a refused transfer might arrive after all; none for most."""
+def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
+    """Return the ways in which a refused transfer might arrive after all; none for most."""
     source, destination = transfer.source, transfer.destination
     hub = assets.registry.asset_hub(source)
-    if hub is None or hub not in (source, destination):
+    if hub is None or is_bridged(transfer):
+        # No dry run proves what crosses a bridge.
+        return ()
+    route = resolve(transfer, assets.registry)
+    if route is not None:
+        return (route,) if _opens_by_check(transfer, route, hub) else ()
+    if hub not in (source, destination):
         return ()
     for candidate in CANDIDATES:
         if (candidate.source, candidate.destination) == (_kind(source), _kind(destination)):
             held = assets.counterpart(transfer.asset, destination if source == hub else source)
-            return candidate.types if held is not None and held.kind == "native" else ()
+            if held is not None and held.kind == "native":
+                return tuple(Route(first=first) for first in candidate.types)
     return ()
 
 
@@ -179,7 +181,7 @@ def pays_with_itself(transfer: Transfer) -> bool:
     facts = trust_of(transfer.destination)
     if facts is None or facts.execution_fees is not ExecutionFees.POOLED:
         return False
-    return seen_from(identity_of(transfer), transfer.destination.para_id) != facts.native
+    return location_on(transfer, transfer.destination) != facts.native
 
 
 def identity_of(transfer: Transfer) -> str:
@@ -187,13 +189,27 @@ def identity_of(transfer: Transfer) -> str:
     return absolute(transfer.asset.location, transfer.source.para_id)
 
 
-def _resolve(transfer: Transfer, registry: "Registry") -> Route | None:
+def location_on(transfer: Transfer, chain: "Chain") -> str:
+    """Return the location of the asset as *chain* sees it, which may be beyond a bridge."""
+    identity = across(identity_of(transfer), transfer.source.consensus, chain.consensus)
+    return seen_from(identity, chain.para_id)
+
+
+def came_over_bridge(transfer: Transfer) -> bool:
+    """Tell whether the asset came to its network over a bridge."""
+    return bool(transfer.asset.location) and identity_of(transfer).startswith("../")
+
+
+def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     """Return the way that the facts allow, directly or over the asset's reserve."""
     source, destination = transfer.source, transfer.destination
-    if not transfer.asset.location or not transfer.asset.reserve:
+    if transfer.asset.location and is_bridged(transfer):
+        crossing = bridge_type(transfer, identity_of(transfer), registry)
+        return None if crossing is None else Route(first=crossing)
+    reserve = _reserve_of(transfer, registry)
+    if reserve is None:
         return None
     identity = identity_of(transfer)
-    reserve = registry.find(transfer.asset.reserve)
     direct = _transfer_type(identity, reserve, source, destination, registry)
     if direct is not None:
         return Route(first=direct)
@@ -204,6 +220,17 @@ def _resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     if first is None or onward is None:
         return None
     return Route(first=first, via=reserve, onward=onward)
+
+
+def _reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":
+    """Return the chain that backs the asset for the chains under its relay chain; None if that is not known."""
+    if not transfer.asset.location:
+        return None
+    if transfer.asset.reserve:
+        return registry.find(transfer.asset.reserve)
+    # What came over a bridge is backed by what the Asset Hub holds beyond it.
+    hub = registry.asset_hub(transfer.source)
+    return hub if hub is not None and foreign_reserve(hub, identity_of(transfer)) else None
 
 
 def _transfer_type(
@@ -219,13 +246,57 @@ def _transfer_type(
     return None
 
 
-def _find_proven(transfer: Transfer, hub: "Chain") -> ProvenRoute | None:
-    ends = (_kind(transfer.source), _kind(transfer.destination))
+def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> None:
+    """Refuse a way that the table of routes does not have, or that only a check opens."""
+    row = route.row
+    if row is not None and not _same_way(row, route):
+        raise refusal(transfer, f"its route is {row.way}, but what the runtimes accept is {route.way}")
+    if row is not None and row.opens == "always":
+        return
+    if is_bridged(transfer):
+        raise refusal(transfer, "it is not one of the assets that two sources say cross the bridge")
+    if arriving is None:
+        reason = f"{transfer.destination.name} is not known to list it, so it would be trapped there"
+    elif row is not None and row.proof != "none":
+        reason = f"only {' and '.join(row.sources)} lists it on both chains, and two sources have to agree"
+    else:
+        reason = "no such transfer has been proven to arrive"
+    # No form is tried of a way whose call needs a quote (`_opens_by_check`).
+    by_check = (
+        "" if route.needs_last_hop_fee else "; with --check and --sender, a dry run of every hop may prove it"
+    )
+    raise refusal(transfer, reason, advice=by_check)
+
+
+def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
+    """Tell whether a dry run may open a way that the facts allow: no row contradicts it, and its call needs no quote."""
+    row = _find_row(transfer, _find_row_by_kind(transfer, hub))
+    allowed = row is None or (row.opens == "check" and _same_way(row, route))
+    return allowed and not route.needs_last_hop_fee
+
+
+def _same_way(row: RouteRow, route: Route) -> bool:
+    """Tell whether the way that the facts allow is the one in the table."""
+    if route.via is None:
+        return row.way == route.first
+    return row.way in (route.way, f"{route.first}, {_kind(route.via)}, {route.onward}")
+
+
+def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
+    """Return the row of the chains, if both are built in; with a chain of config.toml, the one *by_kind*."""
+    source, destination = transfer.source.name, transfer.destination.name
+    if is_bridged(transfer):
+        # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
+        ends = (ASSET_HUBS[transfer.source.consensus], ASSET_HUBS[transfer.destination.consensus])
+        return find_row(*ends, transfer.asset.location)
+    if source in TRUST and destination in TRUST:
+        return find_row(source, destination, transfer.asset.location)
+    return by_kind
+
+
+def _find_row_by_kind(transfer: Transfer, hub: "Chain") -> RouteRow | None:
     location = seen_from(identity_of(transfer), hub.para_id)
-    for row in PROVEN:
-        if (row.source, row.destination) == ends and matches(row.asset, location):
-            return row
-    return None
+    return find_row_by_kind(_kind(transfer.source), _kind(transfer.destination), location)
 
 
 def _kind(chain: "Chain") -> str:
@@ -238,15 +309,23 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     source, destination, asset = transfer.source, transfer.destination, transfer.asset
     if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
+    if is_bridged(transfer):
+        return "neither of the two Asset Hubs accepts the other as its reserve"
     sending, receiving = trust_of(source), trust_of(destination)
-    if receiving is not None and receiving.execution_fees is ExecutionFees.NATIVE and not receiving.reserves:
+    holds_only_its_own = (
+        receiving is not None
+        and receiving.execution_fees is ExecutionFees.NATIVE
+        and not receiving.reserves
+        and seen_from(identity_of(transfer), destination.para_id) != receiving.native
+    )
+    if holds_only_its_own:
         return f"{destination.name} holds only {destination.symbol}"
-    if not asset.reserve:
+    reserve = _reserve_of(transfer, registry)
+    if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
         if issuer.startswith("Parachain("):
             return f"its reserve, the parachain {issuer[len('Parachain(') : -1]}, is not in the registry"
         return "its reserve is not known, and over a wrong one it would be lost"
-    reserve = registry.find(asset.reserve)
     if reserve == source:
         teleport = (
             ""

@@ -3,10 +3,12 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from scenarioctl.chains.trust import ExecutionFees, trust_of
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.expected_fees import expected_fees
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, pays_with_itself
+from scenarioctl.transactions.transfer.routes import Route, came_over_bridge, pays_with_itself
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -21,8 +23,9 @@ def transfer_warnings(
     *,
     last_hop_fee: int,
     fee_settled: bool,
+    native_fee: int,
 ) -> tuple[str, ...]:
-    """Return one sentence each; *last_hop_fee* is measured, raw, and 0 if it is not."""
+    """Return one sentence each; *last_hop_fee* is measured, raw, and 0 if it is not; *native_fee* goes along, raw."""
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     warnings = []
     if arriving is None:
@@ -31,6 +34,12 @@ def transfer_warnings(
         )
     else:
         warnings += _small_amount(transfer, route, assets, arriving, destination_table, last_hop_fee)
+        # The native asset beside it lets the receiver's account live; over the bridge that is a foreign one too.
+        if arriving.kind == "foreign" and (not native_fee or is_bridged(transfer)):
+            destination = transfer.destination
+            warnings.append(
+                f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
+            )
     return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
 
 
@@ -58,8 +67,8 @@ def _small_amount(
         return []
     relay = assets.registry.relay_of(transfer.source)
     expected = None
-    if relay is not None and route.proven is not None:
-        expected = expected_fees(relay.symbol, route.proven.name)
+    if relay is not None:
+        expected = expected_fees(relay.symbol, route.fees_as)
     least = 2 * deposit
     if expected is not None:
         between, last = expected
@@ -75,7 +84,15 @@ def _small_amount(
 def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
     source, destination = transfer.source, transfer.destination
     warnings = []
-    if source.role == "asset_hub":
+    if is_bridged(transfer):
+        warnings.append(
+            f"The message crosses the bridge from {source.consensus} to {destination.consensus}. It arrives after minutes to hours."
+        )
+        if not fee_settled:
+            warnings.append(
+                f"What {destination.name} takes of the amount for executing the message was not asked for. If the amount is less, the transfer is trapped there."
+            )
+    if source.role in ("asset_hub", "system") and not (is_bridged(transfer) and fee_settled):
         much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
         warnings.append(
             f"{source.name} charges for delivery in {source.symbol}. Keep {much} there in addition to the amount, or the transfer fails (FeesNotMet)."
@@ -84,5 +101,12 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
         name = transfer.asset.display_name
         warnings.append(
             f"{destination.name} takes its fee in {name}. If it doesn't accept {name} for fees any more, the transfer is trapped there."
+        )
+    facts = trust_of(destination)
+    priced = facts is not None and facts.execution_fees is ExecutionFees.PRICED
+    if priced and not transfer.is_local and came_over_bridge(transfer):
+        name = transfer.asset.display_name
+        warnings.append(
+            f"{destination.name} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."
         )
     return warnings

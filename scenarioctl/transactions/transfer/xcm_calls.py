@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import chain_identity, read_location, seen_from
+from scenarioctl.chains.locations import across, place_of, read_location, seen_from
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import Route, TransferType, identity_of
+from scenarioctl.transactions.transfer.routes import Route, TransferType, location_on
 from scenarioctl.transactions.transfer.xcm_versions import XCM_PALLETS, shape_location
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ class TransferContext:
 
     def asset_on(self, chain: "Chain") -> str:
         """Return the location of the asset as *chain* sees it."""
-        return seen_from(identity_of(self.transfer), chain.para_id)
+        return location_on(self.transfer, chain)
 
     def chain(self, chain: "Chain", viewer: "Chain") -> Any:
         """Return the location of *chain* as *viewer* sees it."""
-        return self.location(seen_from(chain_identity(chain), viewer.para_id))
+        return self.location(place_of(chain, viewer))
 
     @property
     def beneficiary(self) -> Any:
@@ -89,7 +90,9 @@ def build_call(context: TransferContext) -> Call:
 
 
 def build_candidate(context: TransferContext) -> Call:
-    """Return the call that names the transfer type of the first hop, and deposits the asset behind it."""
+    """Return the call that names the transfer type, and deposits the asset behind it."""
+    if context.route.via is not None:
+        return build_call(context)
     return _type_and_then(context, context.transfer.destination, context.route.first, context.deposit)
 
 
@@ -107,6 +110,27 @@ def native_fee_message(context: TransferContext) -> dict[str, Any]:
     sent = [(_RELAY_ASSET, 1), (context.asset_on(context.transfer.destination), context.transfer.amount)]
     incoming = {"WithdrawAsset": [context.asset(*item) for item in _in_order(sent)]}
     return context.versioned([incoming, "ClearOrigin", *_pay_and_deposit(context, _RELAY_ASSET, 1), _TOPIC])
+
+
+def bridge_message(context: TransferContext) -> dict[str, Any]:
+    """Return the message that the source sends over the bridge, as a VersionedXcm."""
+    destination, first = context.transfer.destination, context.route.first
+    location, amount = context.asset_on(destination), context.transfer.amount
+    sent = [context.asset(location, amount)]
+    arrival: list[Any] = [{_ARRIVES_BY[first]: sent}, "ClearOrigin"]
+    if not context.native_fee:
+        return context.versioned([*arrival, *_pay_and_deposit(context, location, amount), _TOPIC])
+    fee_location = seen_from(
+        across("", context.transfer.source.consensus, destination.consensus), destination.para_id
+    )
+    fee = context.asset(fee_location, context.native_fee)
+    buy, deposit = _pay_and_deposit(context, fee_location, context.native_fee)
+    if first == "LocalReserve":
+        # The asset of a whole network comes before everything else beyond it.
+        return context.versioned(
+            [{"ReserveAssetDeposited": [fee, *sent]}, "ClearOrigin", buy, deposit, _TOPIC]
+        )
+    return context.versioned([{"ReserveAssetDeposited": [fee]}, buy, *arrival, deposit, _TOPIC])
 
 
 def _teleport(context: TransferContext) -> Call:
@@ -134,8 +158,9 @@ def _type_and_then(
     fee_location, fee_type = transfer.asset.location, transfer_type
     if context.native_fee:
         sent = _in_order([*sent, (_RELAY_ASSET, context.native_fee)])
-        # The Asset Hub is its reserve for every parachain.
-        fee_location, fee_type = _RELAY_ASSET, "DestinationReserve"
+        # The Asset Hub is its reserve: for every parachain, and for the Asset Hub beyond the bridge.
+        fee_location = _RELAY_ASSET
+        fee_type = "LocalReserve" if is_bridged(transfer) else "DestinationReserve"
     arguments = {
         "dest": context.versioned(context.chain(to, transfer.source)),
         "assets": context.versioned([context.asset(*item) for item in sent]),

@@ -54,7 +54,9 @@ def _type_and_then(phrases: Phrases, args: Mapping[str, Any]) -> str:
     program = unversioned(args["custom_xcm_on_dest"])
     plain = len(items) == 1 and items[0]["id"] == fees_id and kinds[0] == kinds[1]
     how = kinds[0] if plain else f"{kinds[0]}; fees in {fees}, {kinds[1]}"
-    sent = f"sends {what} from {here.name} to {there.name} ({how})"
+    bridged = there.chain is not None and there.chain.relay != phrases.chain.relay
+    over = " over the bridge" if bridged else ""
+    sent = f"sends {what} from {here.name}{over} to {there.name} ({how})"
     try:
         if plain and len(program) == 1:
             return sent + _onward(phrases, program[0], there)

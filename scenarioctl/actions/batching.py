@@ -1,0 +1,82 @@
+"""All transactions of a scenario in one: a batch of its calls, which does all of them or nothing, with one signature."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.actions import find_step
+from scenarioctl.actions.drafting import Drafted, check_draft, draft_batch, draft_each, require_check
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.checks import Check
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.model.diagram import Diagram
+
+
+async def draft_together(
+    app: "Application", diagram: "Diagram", *, sender: bytes | None = None
+) -> UnsignedTransaction:
+    """Return one transaction that does what all steps of *diagram* draft, in their order: `Utility.batch_all`.
+
+    With a *sender* each step is checked for them, and then the batch as a whole; `check` has the verdict on the batch.
+    InvalidRequest if a step does more than draft, if they draft on several chains, or if a step cannot draft.
+    """
+    _check_steps(diagram)
+    drafted: list[Drafted] = []
+    async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
+        async for node, outcome in drafting:
+            if isinstance(outcome, ScenarioctlError):
+                raise type(outcome)(f"node {shorten(node)}: {outcome}") from None
+            drafted.append(outcome)
+    transactions = [each.transaction for each in drafted]
+    chains = list(dict.fromkeys(each.chain for each in transactions))
+    if len(transactions) < 2:
+        raise InvalidRequest(
+            f"a batch needs at least two transactions, and this scenario drafts {len(transactions) or 'none'}"
+        )
+    if len(chains) > 1:
+        raise InvalidRequest(
+            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(chains)}: sign them one by one"
+        )
+    chain = app.registry.find(chains[0])
+    batch = await draft_batch(app, chain=chain, kind="batch-all", calls=[each.call for each in transactions])
+    # Each step says more of its own call than is known of any call in a batch.
+    batch = replace(
+        batch,
+        warnings=tuple(dict.fromkeys(text for each in transactions for text in each.warnings)),
+        doubts=tuple(dict.fromkeys(text for each in transactions for text in each.doubts)),
+        notes=tuple(dict.fromkeys(text for each in transactions for text in each.notes)),
+    )
+    if sender is None:
+        return batch
+    batch = await check_draft(app, batch, sender)
+    return replace(batch, check=doubt_steps(require_check(batch), drafted))
+
+
+def doubt_steps(check: Check, drafted: Sequence[Drafted]) -> Check:
+    """Return the verdict *check* on a batch, `unknown` instead of `ok` if one of its steps isn't proven alone.
+
+    A step's own check knows more than that of the batch: which transfer is meant, and whether only a check opens its route.
+    """
+    unproven = tuple(
+        f"node {shorten(each.node)} alone is not proven: {reason}"
+        for each in drafted
+        if each.transaction.check is not None and each.transaction.check.verdict != "ok"
+        for reason in each.transaction.check.reasons
+    )
+    if check.verdict != "ok" or not unproven:
+        return check
+    return replace(check, verdict="unknown", reasons=unproven)
+
+
+def _check_steps(diagram: "Diagram") -> None:
+    """Refuse a step that runs between the transactions: in a batch, nothing comes between them."""
+    for node in diagram.in_order():
+        step = find_step(node)
+        if step is not None and step.run is not None:
+            raise InvalidRequest(
+                f"this scenario has a {step.name} step, which cannot be part of a batch: only steps that draft a transaction can"
+            )

@@ -1,0 +1,491 @@
+"""The chains that are built in.  To add one for everybody, add a row to CHAINS.
+
+Endpoints are from npm @polkadot/apps-config 0.171.1.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
+from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  Both were read on
+2026-11-23.
+"""
+
+from dataclasses import dataclass
+
+from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20, AccountFormat
+
+#: galacticcouncil/sdk, pull request 257, 2026-01-27.
+_DOUBT = "Hydration's SDK removed Acala and its tokens as dead in January 2026"
+
+#: The networks that bridges join, by their names in XCM's `GlobalConsensus`.
+NETWORKS = ("Polkadot", "Kusama")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """One chain: its identity, its endpoints and its native asset."""
+
+    #: The literal: typed, stored and printed.
+    name: str
+    title: str
+    role: str
+    #: Literal of the relay chain; a relay names itself, a chain without one has "".
+    relay: str
+    para_id: int | None = None
+    #: Hash of block 0; "" if unknown.
+    genesis: str = ""
+    #: What its runtime calls itself; "" if that wasn't read, or its table is bundled.
+    spec_name: str = ""
+    ss58_prefix: int = 42
+    account_format: AccountFormat = ACCOUNT_ID_32
+    symbol: str
+    decimals: int
+    endpoints: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    testnet: bool = False
+    #: Why the chain may be closing, as a sentence; empty if nothing says so.
+    doubt: str = ""
+    #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is known to lead there.
+    #: Written in the row of the relay chain, which hands it to the chains under it.
+    consensus: str = ""
+
+
+CHAINS = (
+    Chain(
+        name="polkadot",
+        title="Polkadot",
+        role="relay",
+        relay="polkadot",
+        genesis="0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
+        ss58_prefix=0,
+        consensus="Polkadot",
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-rpc.publicnode.com",
+            "wss://polkadot-rpc.n.dwellir.com",
+            "wss://polkadot.api.onfinality.io/public-ws",
+            "wss://rpc-polkadot.luckyfriday.io",
+        ),
+    ),
+    Chain(
+        name="assetHub",
+        title="Polkadot Asset Hub",
+        role="asset_hub",
+        relay="polkadot",
+        para_id=1000,
+        genesis="0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f",
+        ss58_prefix=0,
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-asset-hub-rpc.polkadot.io",
+            "wss://asset-hub-polkadot-rpc.n.dwellir.com",
+            "wss://statemint.api.onfinality.io/public-ws",
+            "wss://rpc-asset-hub-polkadot.luckyfriday.io",
+        ),
+        aliases=("asset-hub", "statemint", "assetHub_polkadot"),
+    ),
+    Chain(
+        name="hydraDx",
+        title="Hydration",
+        role="dex",
+        relay="polkadot",
+        para_id=2034,
+        genesis="0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d",
+        ss58_prefix=0,
+        symbol="HDX",
+        decimals=12,
+        endpoints=(
+            "wss://rpc.hydradx.cloud",
+            "wss://hydration-rpc.n.dwellir.com",
+            "wss://rpc.helikon.io/hydradx",
+        ),
+        aliases=("hydration",),
+    ),
+    Chain(
+        name="kusama",
+        title="Kusama",
+        role="relay",
+        relay="kusama",
+        genesis="0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe",
+        ss58_prefix=2,
+        consensus="Kusama",
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama-rpc.publicnode.com",
+            "wss://kusama-rpc.n.dwellir.com",
+            "wss://kusama.api.onfinality.io/public-ws",
+            "wss://rpc-kusama.luckyfriday.io",
+        ),
+    ),
+    Chain(
+        name="assetHub_kusama",
+        title="Kusama Asset Hub",
+        role="asset_hub",
+        relay="kusama",
+        para_id=1000,
+        genesis="0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a",
+        ss58_prefix=2,
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama-asset-hub-rpc.polkadot.io",
+            "wss://asset-hub-kusama-rpc.n.dwellir.com",
+            "wss://assethub-kusama.api.onfinality.io/public-ws",
+            "wss://rpc-asset-hub-kusama.luckyfriday.io",
+        ),
+        aliases=("kusama_assethub", "statemine"),
+    ),
+    Chain(
+        name="paseo",
+        title="Paseo",
+        role="relay",
+        relay="paseo",
+        # Since the network was started anew in 2026; the Paseo of 2024 was 0x77afd619….
+        genesis="0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd",
+        ss58_prefix=42,
+        symbol="PAS",
+        decimals=10,
+        endpoints=("wss://paseo-rpc.n.dwellir.com",),
+        testnet=True,
+    ),
+    Chain(
+        name="assetHub_paseo",
+        title="Paseo Asset Hub",
+        role="asset_hub",
+        relay="paseo",
+        para_id=1000,
+        genesis="0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2",
+        ss58_prefix=42,
+        symbol="PAS",
+        decimals=10,
+        endpoints=("wss://asset-hub-paseo-rpc.n.dwellir.com", "wss://sys.turboflakes.io/asset-hub-paseo"),
+        aliases=("paseo_assethub",),
+        testnet=True,
+    ),
+    Chain(
+        name="people",
+        title="Polkadot People",
+        role="system",
+        relay="polkadot",
+        para_id=1004,
+        genesis="0x67fa177a097bfa18f77ea95ab56e9bcdfeb0e5b8a40e46298bb93e16b6fc5008",
+        spec_name="people-polkadot",
+        ss58_prefix=0,
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-people-rpc.polkadot.io",
+            "wss://people-polkadot-rpc.n.dwellir.com",
+            "wss://people-polkadot.api.onfinality.io/public-ws",
+            "wss://rpc-people-polkadot.luckyfriday.io",
+        ),
+        aliases=("people_polkadot",),
+    ),
+    Chain(
+        name="bridgeHub",
+        title="Polkadot Bridge Hub",
+        role="system",
+        relay="polkadot",
+        para_id=1002,
+        genesis="0xdcf691b5a3fbe24adc99ddc959c0561b973e329b1aef4c4b22e7bb2ddecb4464",
+        spec_name="bridge-hub-polkadot",
+        ss58_prefix=0,
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-bridge-hub-rpc.polkadot.io",
+            "wss://bridge-hub-polkadot-rpc.n.dwellir.com",
+            "wss://bridgehub-polkadot.api.onfinality.io/public-ws",
+            "wss://rpc-bridge-hub-polkadot.luckyfriday.io",
+        ),
+        aliases=("bridgeHub_polkadot",),
+    ),
+    Chain(
+        name="coretime",
+        title="Polkadot Coretime",
+        role="system",
+        relay="polkadot",
+        para_id=1005,
+        genesis="0xefb56e30d9b4a24099f88820987d0f45fb645992416535d87650d98e00f46fc4",
+        spec_name="coretime-polkadot",
+        ss58_prefix=0,
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-coretime-rpc.polkadot.io",
+            "wss://coretime-polkadot-rpc.n.dwellir.com",
+            "wss://coretime-polkadot.api.onfinality.io/public-ws",
+            "wss://rpc-coretime-polkadot.luckyfriday.io",
+        ),
+        aliases=("coretime_polkadot",),
+    ),
+    Chain(
+        name="collectives",
+        title="Polkadot Collectives",
+        role="system",
+        relay="polkadot",
+        para_id=1001,
+        genesis="0x46ee89aa2eedd13e988962630ec9fb7565964cf5023bb351f2b6b25c1b68b0b2",
+        spec_name="collectives",
+        ss58_prefix=0,
+        symbol="DOT",
+        decimals=10,
+        endpoints=(
+            "wss://polkadot-collectives-rpc.polkadot.io",
+            "wss://collectives-polkadot-rpc.n.dwellir.com",
+            "wss://collectives.api.onfinality.io/public-ws",
+            "wss://rpc-collectives-polkadot.luckyfriday.io",
+        ),
+        aliases=("collectives_polkadot",),
+    ),
+    Chain(
+        name="people_kusama",
+        title="Kusama People",
+        role="system",
+        relay="kusama",
+        para_id=1004,
+        genesis="0xc1af4cb4eb3918e5db15086c0cc5ec17fb334f728b7c65dd44bfe1e174ff8b3f",
+        spec_name="people-kusama",
+        ss58_prefix=2,
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama-people-rpc.polkadot.io",
+            "wss://people-kusama-rpc.n.dwellir.com",
+            "wss://people-kusama.api.onfinality.io/public-ws",
+            "wss://rpc-people-kusama.luckyfriday.io",
+        ),
+    ),
+    Chain(
+        name="bridgeHub_kusama",
+        title="Kusama Bridge Hub",
+        role="system",
+        relay="kusama",
+        para_id=1002,
+        genesis="0x00dcb981df86429de8bbacf9803401f09485366c44efbf53af9ecfab03adc7e5",
+        ss58_prefix=2,
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama-bridge-hub-rpc.polkadot.io",
+            "wss://bridge-hub-kusama-rpc.n.dwellir.com",
+            "wss://bridgehub-kusama.api.onfinality.io/public-ws",
+            "wss://rpc-bridge-hub-kusama.luckyfriday.io",
+        ),
+    ),
+    Chain(
+        name="coretime_kusama",
+        title="Kusama Coretime",
+        role="system",
+        relay="kusama",
+        para_id=1005,
+        genesis="0x638cd2b9af4b3bb54b8c1f0d22711fc89924ca93300f0caf25a580432b29d050",
+        ss58_prefix=2,
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama-coretime-rpc.polkadot.io",
+            "wss://coretime-kusama-rpc.n.dwellir.com",
+            "wss://coretime-kusama.api.onfinality.io/public-ws",
+            "wss://rpc-coretime-kusama.luckyfriday.io",
+        ),
+    ),
+    Chain(
+        name="encointer",
+        title="Encointer",
+        role="system",
+        relay="kusama",
+        para_id=1001,
+        genesis="0x7dd99936c1e9e6d1ce7d90eb6f33bea8393b4bf87677d675aa63c9cb3e8c5b5b",
+        ss58_prefix=2,
+        symbol="KSM",
+        decimals=12,
+        endpoints=(
+            "wss://kusama.api.encointer.org",
+            "wss://encointer-kusama-rpc.n.dwellir.com",
+            "wss://rpc-encointer-kusama.luckyfriday.io",
+        ),
+        aliases=("encointer_kusama",),
+    ),
+    Chain(
+        name="bifrost",
+        title="Bifrost",
+        role="parachain",
+        relay="polkadot",
+        para_id=2030,
+        genesis="0x262e1b2ad728475fd6fe88e62d34c200abe6fd693931ddad144059b1eb884e5b",
+        spec_name="bifrost_polkadot",
+        ss58_prefix=0,
+        symbol="BNC",
+        decimals=12,
+        endpoints=(
+            "wss://hk.p.bifrost-rpc.liebi.com/ws",
+            "wss://eu.bifrost-polkadot-rpc.liebi.com/ws",
+        ),
+        aliases=("bifrost_polkadot",),
+    ),
+    Chain(
+        name="bifrost_kusama",
+        title="Bifrost Kusama",
+        role="parachain",
+        relay="kusama",
+        para_id=2001,
+        genesis="0x9f28c6a68e0fc9646eff64935684f6eeeece527e37bbe1f213d22caa1d9d6bed",
+        ss58_prefix=0,
+        symbol="BNC",
+        decimals=12,
+        endpoints=(
+            "wss://bifrost-rpc.liebi.com/ws",
+            "wss://us.bifrost-rpc.liebi.com/ws",
+        ),
+    ),
+    Chain(
+        name="astar",
+        title="Astar",
+        role="parachain",
+        relay="polkadot",
+        para_id=2006,
+        genesis="0x9eb76c5184c4ab8679d2d5d819fdf90b9c001403e9e17da2e14b6d8aec4029c6",
+        spec_name="astar",
+        ss58_prefix=5,
+        symbol="ASTR",
+        decimals=18,
+        endpoints=(
+            "wss://rpc.astar.network",
+            "wss://astar-rpc.n.dwellir.com",
+            "wss://astar.api.onfinality.io/public-ws",
+        ),
+    ),
+    Chain(
+        name="shiden",
+        title="Shiden",
+        role="parachain",
+        relay="kusama",
+        para_id=2007,
+        genesis="0xf1cf9022c7ebb34b162d5b5e34e705a5a740b2d0ecc1009fb89023e62a488108",
+        ss58_prefix=5,
+        symbol="SDN",
+        decimals=18,
+        endpoints=(
+            "wss://rpc.shiden.astar.network",
+            "wss://shiden-rpc.n.dwellir.com",
+            "wss://shiden.api.onfinality.io/public-ws",
+        ),
+    ),
+    Chain(
+        name="mythos",
+        title="Mythos",
+        role="parachain",
+        relay="polkadot",
+        para_id=3369,
+        genesis="0xf6ee56e9c5277df5b4ce6ae9983ee88f3cbed27d31beeb98f9f84f997a1ab0b9",
+        spec_name="mythos",
+        ss58_prefix=29972,
+        account_format=ACCOUNT_KEY_20,
+        symbol="MYTH",
+        decimals=18,
+        endpoints=("wss://polkadot-mythos-rpc.polkadot.io",),
+    ),
+    Chain(
+        name="unique",
+        title="Unique Network",
+        role="parachain",
+        relay="polkadot",
+        para_id=2037,
+        genesis="0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31",
+        spec_name="unique",
+        ss58_prefix=7391,
+        symbol="UNQ",
+        decimals=18,
+        endpoints=("wss://ws.unique.network",),
+    ),
+    Chain(
+        name="neuroweb",
+        title="NeuroWeb",
+        role="parachain",
+        relay="polkadot",
+        para_id=2043,
+        genesis="0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174",
+        ss58_prefix=101,
+        symbol="NEURO",
+        decimals=12,
+        endpoints=("wss://parachain-rpc.origin-trail.network",),
+        aliases=("origintrail",),
+    ),
+    Chain(
+        name="energyWebX",
+        title="Energy Web X",
+        role="parachain",
+        relay="polkadot",
+        para_id=3345,
+        genesis="0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5",
+        ss58_prefix=42,
+        symbol="EWT",
+        decimals=18,
+        endpoints=("wss://public-rpc.mainnet.energywebx.com/",),
+        aliases=("ewx",),
+    ),
+    Chain(
+        name="pendulum",
+        title="Pendulum",
+        role="parachain",
+        relay="polkadot",
+        para_id=2094,
+        genesis="0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86",
+        ss58_prefix=0,
+        symbol="PEN",
+        decimals=12,
+        endpoints=("wss://rpc-pendulum.prd.pendulumchain.tech",),
+    ),
+    Chain(
+        name="basilisk",
+        title="Basilisk",
+        role="parachain",
+        relay="kusama",
+        para_id=2090,
+        genesis="0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755",
+        ss58_prefix=10041,
+        symbol="BSX",
+        decimals=12,
+        endpoints=(
+            "wss://rpc.basilisk.cloud",
+            "wss://basilisk-rpc.n.dwellir.com",
+        ),
+    ),
+    Chain(
+        name="acala",
+        title="Acala",
+        role="parachain",
+        relay="polkadot",
+        para_id=2000,
+        genesis="0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c",
+        spec_name="acala",
+        ss58_prefix=10,
+        symbol="ACA",
+        decimals=12,
+        endpoints=(
+            "wss://acala-rpc-0.aca-api.network",
+            "wss://acala-rpc-1.aca-api.network",
+            "wss://acala-rpc-3.aca-api.network/ws",
+            "wss://acala-rpc.n.dwellir.com",
+        ),
+        doubt=_DOUBT,
+    ),
+    Chain(
+        name="karura",
+        title="Karura",
+        role="parachain",
+        relay="kusama",
+        para_id=2000,
+        genesis="0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b",
+        ss58_prefix=8,
+        symbol="KAR",
+        decimals=12,
+        endpoints=(
+            "wss://karura-rpc-0.aca-api.network",
+            "wss://karura-rpc-1.aca-api.network",
+            "wss://karura-rpc-2.aca-api.network/ws",
+            "wss://karura-rpc-3.aca-api.network/ws",
+            "wss://karura-rpc.n.dwellir.com",
+        ),
+        doubt=_DOUBT,
+    ),
+)

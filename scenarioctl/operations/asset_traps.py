@@ -1,0 +1,248 @@
+"""Assets in the asset trap of a chain: find those of an account, and build the transaction that claims them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from scenarioctl.actions.chain_query import parse_block
+from scenarioctl.actions.drafting import check_draft, draft_claim
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, NotFound, shorten
+from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_values import read_number
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    Checked,
+    RuntimeUsed,
+    check_sender,
+    passed_check,
+    runtime_used,
+)
+from scenarioctl.operations.decoded_transactions import say_transaction
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.signing_fields import (
+    check_output_format,
+    find_fee_asset,
+    parse_sender,
+    payload_warnings,
+    write_transaction,
+)
+from scenarioctl.transactions.hex_fields import parse_hash
+from scenarioctl.transactions.keyless_accounts import read_receiver
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.submission.asset_traps import AssetTrap
+
+__all__ = ["claim_assets", "find_trapped_assets"]
+
+#: Blocks that are searched unless one is named, and at most.
+DEFAULT_BLOCKS = 64
+MOST_BLOCKS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindTrappedAssets:
+    """Find the assets that were trapped in some blocks of a chain, and who can claim those that are still there."""
+
+    chain: str
+    #: Only what this account can claim: SS58 with any prefix, or 0x hex.
+    address: str = ""
+    #: Hash or number of the last block to search. Default: the newest block.
+    block: str | int = ""
+    #: How many blocks to search, up to 1000. Default: only `block`; without it the newest 64.
+    blocks: str | int = ""
+
+
+class TrappedAssets(TypedDict):
+    """What one event says was trapped."""
+
+    block_number: int
+    #: Under which the chain keeps it.
+    hash: "Hex"
+    #: The assets in words: `1.5 DOT and 3 USDT`.
+    assets: str
+    #: How many times the same assets of the same origin are in the trap now; 0 if they were claimed.
+    count: int
+    #: Whether an account of this chain can claim it with `xcm claim`.
+    claimable: bool
+    #: Who can claim it, and how.
+    summary: str
+
+
+class FoundTraps(TypedDict):
+    chain: str
+    first_block: int
+    last_block: int
+    traps: list[TrappedAssets]
+
+
+async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> Result[FoundTraps]:
+    from scenarioctl.transactions.submission.asset_traps import find_traps
+
+    chain = app.registry.find(request.chain)
+    account = chain.account_format.parse(request.address, field="address") if request.address else None
+    block = parse_block(request.block, field="block")
+    count = DEFAULT_BLOCKS if not block else 1
+    if request.blocks != "":
+        expected = f"a number of blocks, expected 1 to {MOST_BLOCKS}"
+        count = read_number(request.blocks, field="blocks", expected=expected, least=1, most=MOST_BLOCKS)
+    client = app.client(chain)
+    last = await _number_of(client, block)
+    first = max(last - count + 1, 1)
+    traps = await find_traps(client, range(first, last + 1), account)
+    return Result(
+        answer={
+            "chain": chain.name,
+            "first_block": first,
+            "last_block": last,
+            "traps": [_describe(app, chain, trap, account) for trap in traps],
+        },
+        large=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimAssets(CheckableFields):
+    """Build the unsigned transaction that claims trapped assets, which the account that they were taken from has to sign."""
+
+    chain: str
+    #: Hash or number of the block in which they were trapped.
+    trapped_in: str | int
+    #: Their hash, as `xcm trapped` lists it; only needed if several were trapped in that block.
+    hash: str = ""
+    #: Who receives them: SS58 or 0x hex. Default: the account that claims them.
+    beneficiary: str = ""
+    #: Confirm a receiver that nobody holds the key of.
+    yes: bool = False
+
+
+class ClaimTransaction(RuntimeUsed, Checked):
+    chain: str
+    #: In the form of `output_format`.
+    tx: "Hex"
+    #: What it does, in one sentence.
+    says: str
+    #: The account that has to sign it.
+    signer: str
+
+
+async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTransaction]:
+    from scenarioctl.transactions.simulation.trapped_assets import split_origin
+    from scenarioctl.transactions.submission.asset_traps import find_traps
+
+    check_output_format(request.output_format)
+    chain = app.registry.find(request.chain)
+    sender = check_sender(request.check, request.sender, chain)
+    block = parse_block(request.trapped_in, field="trapped_in")
+    if not block:
+        raise InvalidRequest("trapped_in is missing, expected the block in which the assets were trapped")
+    wanted = "0x" + parse_hash(request.hash, field="hash").hex() if request.hash else ""
+    receiver = (
+        read_receiver(request.beneficiary, chain, field="beneficiary", confirmed=request.yes)
+        if request.beneficiary
+        else None
+    )
+    claimant = parse_sender(request.sender, chain) if request.sender else None
+    client = app.client(chain)
+    number = await _number_of(client, block)
+    traps = await find_traps(client, range(number, number + 1))
+    trap = _choose(app, chain, number, traps, wanted, claimant)
+    _, account = split_origin(trap.event.fields["origin"])
+    if account is None:
+        raise RuntimeError(f"{trap.hash} is claimable by no account")
+    if claimant is not None and claimant != account:
+        raise InvalidRequest(
+            f"sender {shorten(request.sender, 80)} can't claim these assets, expected "
+            f"{chain.account_format.format(account, chain.ss58_prefix)}, from whom they were trapped"
+        )
+    fields = trap.event.fields
+    transaction = await draft_claim(
+        app,
+        chain=chain,
+        pallet=trap.event.pallet,
+        assets=fields["assets"],
+        beneficiary=account if receiver is None else receiver,
+    )
+    says = say_transaction(app, chain, await app.runtime(chain), transaction.call)
+    if sender is not None:
+        fee_asset = await find_fee_asset(app, chain, request.fee_asset)
+        transaction = await check_draft(app, transaction, sender, fee_asset)
+    check = passed_check(transaction)
+    return Result(
+        answer={
+            "chain": chain.name,
+            "tx": await write_transaction(app, transaction, request),
+            "says": says,
+            "signer": chain.account_format.format(account, chain.ss58_prefix),
+            **runtime_used(transaction, offline=transaction.offline),
+            **check,
+        },
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )
+
+
+def _choose(
+    app: Application,
+    chain: "Chain",
+    number: int,
+    traps: "list[AssetTrap]",
+    wanted: str,
+    claimant: bytes | None,
+) -> "AssetTrap":
+    """Return the trap that a claim is for: the one with the hash *wanted*, or the only one that *claimant* can claim."""
+    named = [trap for trap in traps if wanted in ("", trap.hash)]
+    if not named:
+        what = f"no assets with the hash {wanted} were" if wanted else "no assets were"
+        raise NotFound(
+            f"{what} trapped in block {number} of {chain.name}; list blocks with scenarioctl xcm trapped {chain.name} --blocks 1000"
+        )
+    able = {trap.hash: trap for trap in named if trap.is_claimable}
+    if not able:
+        raise InvalidRequest("; ".join(_summarize(app, chain, trap, claimant) for trap in named))
+    if len(able) > 1:
+        raise InvalidRequest(
+            f"hash is missing, as several assets were trapped in block {number}, expected one of: {', '.join(able)}"
+        )
+    return next(iter(able.values()))
+
+
+def _describe(app: Application, chain: "Chain", trap: "AssetTrap", account: bytes | None) -> TrappedAssets:
+    from scenarioctl.transactions.simulation.trapped_assets import describe_assets
+
+    return {
+        "block_number": trap.number,
+        "hash": trap.hash,
+        "assets": describe_assets(app.assets, chain, trap.event.fields["assets"]),
+        "count": trap.count,
+        "claimable": trap.is_claimable,
+        "summary": _summarize(app, chain, trap, account),
+    }
+
+
+def _summarize(app: Application, chain: "Chain", trap: "AssetTrap", account: bytes | None) -> str:
+    """Return who can claim what was trapped, and how; or why nobody can."""
+    from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
+
+    fields = trap.event.fields
+    what = describe_assets(app.assets, chain, fields["assets"])
+    if trap.count == 0:
+        return (
+            f"{what} trapped in block {trap.number} is no longer in the trap of {chain.name}: it was claimed."
+        )
+    if not trap.proven:
+        return (
+            f"{what} is in the trap of {chain.name} under a hash that its runtime doesn't compute for it now, "
+            "so how to claim it is unknown."
+        )
+    claim = describe_claim(
+        app.assets.registry, chain, trap.event.pallet, fields["origin"], account, trap.number
+    )
+    return f"{what} is in the trap of {chain.name}. {claim}"
+
+
+async def _number_of(client: "Client", block: str) -> int:
+    """Return the number of *block*, a hash or a number; of the newest block if it is empty."""
+    if not block:
+        return (await client.head())[0]
+    return client.read_number(await client.call("chain_getHeader", await client.find_block(block)))

@@ -1,0 +1,115 @@
+"""The runs of a job, one by one: when, with what outcome, and which lines and drafts are theirs."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import NotFound, shorten
+from scenarioctl.model.jobs import SECOND, KeptRun
+from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.model.request_values import read_number
+from scenarioctl.operations.job_descriptions import RunOutcome
+from scenarioctl.operations.results import Result, read_page_size
+
+__all__ = ["list_runs"]
+
+#: `number` of a run is below this.
+_NUMBER_MAX = 2**63 - 1
+
+
+class RunRow(TypedDict):
+    #: `run` of `job logs` and `job mempool`. It grows with every run of the store, whichever job it is of.
+    number: int
+    planned: "Timestamp"
+    started: "Timestamp"
+    finished: "Timestamp"
+    #: How long it took.
+    seconds: float
+    outcome: RunOutcome
+    drafts: int
+    #: Why it failed; empty if it succeeded.
+    failure: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRuns:
+    """List the finished runs of a job, newest first, a page at a time."""
+
+    id: str
+    #: The largest number of rows.
+    limit: int | str = 50
+    #: `next` of the previous page.
+    after: str | int = ""
+
+
+class RunList(TypedDict):
+    runs: list[RunRow]
+    #: `after` of the next page; null on the last one.
+    next: str | None
+
+
+async def list_runs(app: Application, request: ListRuns) -> Result[RunList]:
+    from scenarioctl.stores.validation import check_limit
+
+    limit = read_page_size(request.limit)
+    check_limit(limit)
+    before = read_run(request.after, field="after") if request.after != "" else 0
+    # NotFound for an unknown scenario.
+    await app.store.get_job(request.id)
+    runs = await app.store.last_runs(request.id, limit=limit + 1, before=before)
+    more = len(runs) > limit
+    rows = [describe_run(run) for run in runs[:limit]]
+    return Result(answer={"runs": rows, "next": str(rows[-1]["number"]) if more else None})
+
+
+def describe_run(run: KeptRun) -> RunRow:
+    return {
+        "number": run.number,
+        "planned": timestamp(run.planned),
+        "started": timestamp(run.started),
+        "finished": timestamp(run.finished),
+        "seconds": duration_of(run),
+        "outcome": outcome_of(run),
+        "drafts": run.drafts,
+        "failure": run.failure,
+    }
+
+
+def duration_of(run: KeptRun) -> float:
+    """Return how long *run* took, in seconds; 0 if the clock was set back meanwhile."""
+    return round(max(0, run.finished - run.started) / SECOND, 3)
+
+
+def outcome_of(run: KeptRun) -> RunOutcome:
+    return "failed" if run.failure else "executed"
+
+
+class Span(NamedTuple):
+    """Moments, both included."""
+
+    first: int
+    last: int
+
+
+async def span_of_run(app: Application, id: str, run: str | int, *, with_before: bool) -> Span:
+    """Return from when to when a run went; *with_before*: from the end of the run before it, if that came first.
+
+    NotFound if the store doesn't have the run.
+    """
+    number = read_run(run, field="run")
+    await app.store.get_job(id)
+    found = await app.store.last_runs(id, limit=2, before=number + 1)
+    if not found or found[0].number != number:
+        raise NotFound(
+            f"run {number} of scenario {shorten(id)} is not stored. List its runs with `job runs`."
+        )
+    first = found[0].started
+    if with_before:
+        first = min(first, found[1].finished + 1) if len(found) > 1 else 0
+    return Span(first, found[0].finished)
+
+
+def read_run(value: str | int, *, field: str) -> int:
+    return read_number(
+        value, field=field, expected="the number of a run, expected one of `job runs`", most=_NUMBER_MAX - 1
+    )

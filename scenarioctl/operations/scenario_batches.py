@@ -1,0 +1,68 @@
+"""Draft all transactions of a scenario as one, with one signature."""
+
+from dataclasses import dataclass
+
+from scenarioctl.application import Application
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    check_sender,
+    passed_check,
+    refuse_checked_fee_asset,
+    runtime_used,
+)
+from scenarioctl.operations.calls import BuiltCall
+from scenarioctl.operations.decoded_transactions import say_transaction
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.signing_fields import (
+    check_output_format,
+    payload_warnings,
+    read_aside,
+    write_transaction,
+)
+from scenarioctl.operations.stored_diagrams import open_blob
+
+__all__ = ["batch_scenario"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchScenario(CheckableFields):
+    """Draft all transactions of a scenario as one batch, which does all of them or nothing."""
+
+    id: str
+    #: Accept receivers without a private key, for this answer only.
+    yes: bool = False
+
+
+class BatchedScenario(BuiltCall):
+    #: How many transactions are in it.
+    count: int
+
+
+async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
+    from scenarioctl.actions.batching import draft_together
+    from scenarioctl.actions.transfer import confirm_receivers
+
+    check_output_format(request.output_format)
+    sender = check_sender(request.check, request.sender)
+    refuse_checked_fee_asset(request)
+    stored = await app.store.get_scenario(request.id)
+    diagram = await open_blob(app, stored.blob, request.id)
+    if request.yes:
+        diagram = confirm_receivers(diagram)
+    transaction = await draft_together(app, diagram, sender=sender)
+    chain = app.registry.find(transaction.chain)
+    table = await app.runtime(chain)
+    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
+    check = passed_check(transaction)
+    return Result(
+        answer={
+            "chain": chain.name,
+            "tx": await write_transaction(app, transaction, request),
+            "says": says,
+            "count": len(transaction.call.args["calls"]),
+            **runtime_used(transaction, offline=transaction.offline),
+            **check,
+        },
+        notes=transaction.notes,
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )

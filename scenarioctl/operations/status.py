@@ -1,0 +1,322 @@
+"""What needs a person, and how the daemon, its chains and its jobs are: what the page's home shows."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from scenarioctl import __version__
+from scenarioctl.application import Application
+from scenarioctl.errors import NotFound, ScenarioctlError
+from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
+from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
+from scenarioctl.operations.job_descriptions import JobRow, RunOutcome, describe_jobs
+from scenarioctl.operations.job_runs import duration_of, outcome_of
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.scenario_titles import Title, titles_of
+from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
+from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
+from scenarioctl.stores.waiting_drafts import WaitingDraft
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+
+__all__ = ["show_status"]
+
+#: Rows of each list, and recent runs of a job.
+ROWS = 20
+RUNS = 20
+#: Newest scenarios.
+_RECENT = 10
+#: A draft that has less time left is expiring.
+_SOON = 600 * SECOND
+#: Chains that are asked at most.
+_CHAINS = 20
+#: Seconds for all answers of a chain; a pool may have to open a connection first.
+_PATIENCE = 8.0
+
+
+class ChainState(TypedDict):
+    name: str
+    title: str
+    #: `unknown` until it has been asked.
+    state: Literal["connected", "unreachable", "offline", "unknown"]
+    #: Number of the best block.
+    block: int | None
+    #: The block's own time; null if the chain doesn't say.
+    block_time: "Timestamp | None"
+    #: Why it is unreachable; else empty.
+    reason: str
+
+
+class _Titled(TypedDict):
+    id: "ScenarioId"
+    #: As its author calls it; empty if it has no name.
+    name: str
+    #: `1.5 DOT · Polkadot → Asset Hub`.
+    title: str
+
+
+class _MaybeHuman(TypedDict, total=False):
+    #: The amount in whole tokens; left out if it is not known.
+    human: str
+
+
+class DraftToSign(_Titled, _MaybeHuman):
+    #: Its number in the mempool.
+    draft: int
+    #: How many drafts of the job wait: one waits until it, or a newer one of the same step, is sent.
+    drafts: int
+    chain: str
+    txType: str
+    #: In the smallest unit; `0` if no asset moves.
+    amount: "Digits"
+    date: "Timestamp"
+    expires: "Timestamp"
+    #: Whether it expires within 10 minutes.
+    expiring: bool
+
+
+class JobInNeed(_Titled):
+    #: Why it is paused, or why its last run failed.
+    reason: str
+    #: Failed runs in a row.
+    failures: int
+    #: When it was paused, or when its last run ended.
+    since: "Timestamp | None"
+
+
+class Needs(TypedDict):
+    """What needs a person. Each list has up to 20 rows."""
+
+    #: Jobs in these lists, all pages counted: one that is failing and has a draft counts twice.
+    count: int
+    #: The newest draft of each job that waits for a signature: those first that expire first.
+    sign: list[DraftToSign]
+    #: How many jobs have such a draft.
+    sign_total: int
+    #: How many of these drafts expire within 10 minutes.
+    expiring: int
+    paused: list[JobInNeed]
+    paused_total: int
+    #: Running jobs whose last run failed.
+    failing: list[JobInNeed]
+    failing_total: int
+
+
+class RunBar(TypedDict):
+    number: int
+    started: "Timestamp"
+    seconds: float
+    outcome: RunOutcome
+
+
+class JobStanding(_Titled):
+    state: Literal["running", "stopped", "paused"]
+    #: In words.
+    schedule: str | None
+    next: "Timestamp | None"
+    #: Whether a run is in progress.
+    executing: bool
+    #: The step that is executing.
+    step: str
+    #: Failed runs in a row.
+    failures: int
+    #: Drafts that could be signed now.
+    drafts: int
+    reason: str
+    #: Up to 20, the newest first.
+    runs: list[RunBar]
+
+
+class StoreStatus(TypedDict):
+    """What the store tells."""
+
+    version: str
+    offline: bool
+    #: Whether any worker runs the jobs.
+    worker: bool
+    scenarios: int
+    #: The 10 newest scenarios.
+    recent: list[ScenarioRow]
+    needs: Needs
+    #: Up to 20: the running ones first, then those that are paused, then the stopped ones.
+    jobs: list[JobStanding]
+    jobs_total: int
+
+
+class Status(StoreStatus):
+    #: Those that stored scenarios use, or that were asked since the daemon started.
+    chains: list[ChainState]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowStatus:
+    """Show what needs you, and how the chains, the worker and the jobs are."""
+
+
+async def show_status(app: Application, request: ShowStatus) -> Result[Status]:  # noqa: ARG001 - as every handler
+    standing, chains = await asyncio.gather(read_store_status(app), read_chains(app))
+    return Result(answer={**standing, "chains": chains})
+
+
+async def read_store_status(app: Application) -> StoreStatus:
+    """Return all but the chains: some short reads of the store, however many jobs it has."""
+    store, now = app.store, app.clock()
+    waiting = await store.waiting_drafts(now=now, soon=now + _SOON, limit=ROWS)
+    paused = await store.list_jobs(limit=ROWS, state=JobState.PAUSED)
+    failing = await store.list_jobs(limit=ROWS, failing=True)
+    running = await store.list_jobs(limit=ROWS, state=JobState.RUNNING)
+    stopped = await store.list_jobs(limit=ROWS, state=JobState.STOPPED)
+    shown = (*running.items, *paused.items, *stopped.items)[:ROWS]
+    ids = [job.id for job in shown]
+    described = await describe_jobs(app, shown)
+    runs = await store.runs_of_each(ids, limit=RUNS)
+    named = {*ids, *(draft.job for draft in waiting.items)}
+    named |= {job.id for job in (*paused.items, *failing.items)}
+    titles = await titles_of(app, sorted(named))
+    sign = [await _to_sign(app, draft, titles, now) for draft in waiting.items]
+    recent = await list_scenarios(app, ListScenarios(limit=_RECENT))
+    return {
+        "version": __version__,
+        "offline": app.settings.offline,
+        "worker": await store.has_worker(),
+        "scenarios": recent.answer["total"],
+        "recent": recent.answer["scenarios"],
+        "needs": {
+            "count": waiting.total + paused.total + failing.total,
+            "sign": [row for row in sign if row is not None],
+            "sign_total": waiting.total,
+            "expiring": waiting.expiring,
+            "paused": [_in_need(job, titles, since=job.changed) for job in paused.items],
+            "paused_total": paused.total,
+            "failing": [_in_need(job, titles, since=job.last_finished) for job in failing.items],
+            "failing_total": failing.total,
+        },
+        "jobs": [_standing(row, titles, runs.get(row["id"], ())) for row in described],
+        "jobs_total": running.total + paused.total + stopped.total,
+    }
+
+
+def _titled(id: str, titles: dict[str, Title]) -> _Titled:
+    title = titles.get(id, Title(id))
+    return {"id": id, "name": title.name, "title": title.text}
+
+
+async def _to_sign(
+    app: Application, waiting: WaitingDraft, titles: dict[str, Title], now: int
+) -> DraftToSign | None:
+    from scenarioctl.operations.unsigned_transactions import find_draft
+
+    try:
+        draft = (await find_draft(app, waiting.job, waiting.seq)).draft
+    except NotFound:
+        # It is gone since it was found, or its scenario is.
+        return None
+    human: _MaybeHuman = {"human": draft.human} if draft.human else {}
+    return {
+        **_titled(waiting.job, titles),
+        **human,
+        "draft": waiting.seq,
+        "drafts": waiting.count,
+        "chain": draft.chain,
+        "txType": draft.tx_type,
+        "amount": draft.amount,
+        "date": timestamp(draft.date),
+        "expires": timestamp(waiting.expires),
+        "expiring": waiting.expires <= now + _SOON,
+    }
+
+
+def _in_need(job: Job, titles: dict[str, Title], *, since: int | None) -> JobInNeed:
+    return {
+        **_titled(job.id, titles),
+        "reason": job.reason,
+        "failures": job.failures,
+        "since": timestamp(since) if since is not None else None,
+    }
+
+
+def _standing(row: JobRow, titles: dict[str, Title], runs: Sequence[KeptRun]) -> JobStanding:
+    return {
+        **_titled(row["id"], titles),
+        "state": row["state"],
+        "schedule": row["schedule"],
+        "next": row["next"],
+        "executing": row["executing"],
+        "step": row["step"],
+        "failures": row["failures"],
+        "drafts": row["drafts"],
+        "reason": row["reason"],
+        "runs": [
+            {
+                "number": run.number,
+                "started": timestamp(run.started),
+                "seconds": duration_of(run),
+                "outcome": outcome_of(run),
+            }
+            for run in runs
+        ],
+    }
+
+
+async def read_chains(app: Application) -> list[ChainState]:
+    """Ask each chain that matters here for its best block, all at once."""
+    return list(await asyncio.gather(*(ask_chain(app, chain) for chain in await chains_of_status(app))))
+
+
+async def chains_of_status(app: Application) -> list["Chain"]:
+    """Return the chains that have endpoints, and that were asked already or that a stored scenario uses."""
+    asked = app.chains_up()
+    connectable = [chain for chain in app.registry.all() if chain.endpoints]
+    found = [
+        chain for chain in connectable if chain.name in asked or await app.store.count_scenarios(chain.name)
+    ]
+    return found[:_CHAINS]
+
+
+async def ask_chain(app: Application, chain: "Chain") -> ChainState:
+    """Return the best block of *chain*, or why it can't be asked."""
+    if app.settings.offline:
+        return describe_chain(chain, "offline")
+    client = app.client(chain)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            header, moment = await client.call_many(
+                [("chain_getHeader", ()), ("state_getStorage", (TIMESTAMP_NOW,))]
+            )
+        return describe_chain(
+            chain, "connected", block=client.read_number(header), block_time=_read_moment(moment)
+        )
+    except TimeoutError:
+        reason = f"{chain.name} did not answer in {_PATIENCE:g} seconds"
+    except ScenarioctlError as error:
+        reason = str(error)
+    return describe_chain(chain, "unreachable", reason=reason)
+
+
+def describe_chain(
+    chain: "Chain",
+    state: Literal["connected", "unreachable", "offline", "unknown"],
+    *,
+    block: int | None = None,
+    block_time: str | None = None,
+    reason: str = "",
+) -> ChainState:
+    return {
+        "name": chain.name,
+        "title": chain.title,
+        "state": state,
+        "block": block,
+        "block_time": block_time,
+        "reason": reason,
+    }
+
+
+def _read_moment(answer: object) -> str | None:
+    """Return the time of a block as the interface has moments; None if there is none."""
+    milliseconds = read_timestamp(answer)
+    if milliseconds is None or milliseconds >= 10**14:
+        # Beyond what a date can be.
+        return None
+    return timestamp(milliseconds * 1_000_000)

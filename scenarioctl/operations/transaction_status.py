@@ -1,0 +1,252 @@
+"""What became of a sent transaction: the store remembers that it was sent, and the chain is asked for the rest."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.operations.results import Result
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+
+__all__ = ["transaction_status"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransactionStatus:
+    """Show what became of a sent transaction: its block, its fee and events, and its arrival on other chains.
+
+    A transaction that wasn't sent from here is looked for in the newest 64 blocks.
+    """
+
+    chain: str
+    #: blake2b-256 of the transaction's bytes, as the answer of a broadcast has it.
+    hash: str
+
+
+class ArrivalStatus(TypedDict):
+    """A message of the transaction to another chain."""
+
+    #: Its name, or its location if it isn't in the registry.
+    chain: str
+    state: Literal["waiting", "arrived", "failed", "unknown"]
+    #: The block there that executed the message.
+    block_number: int | None
+    #: Why it failed, or why it isn't known; empty otherwise.
+    reason: str
+
+
+class TransactionState(TypedDict):
+    """What is known of a transaction; null and empty where nothing is."""
+
+    chain: str
+    hash: "Hex"
+    #: `uncertain`: it may have been sent. `expired`: no block can include it any more. `unknown`: it wasn't sent from here,
+    #: and isn't in the newest 64 blocks.
+    state: Literal["unknown", "uncertain", "sent", "in-block", "finalized", "expired"]
+    #: The state in a sentence.
+    summary: str
+    #: When it was sent; null if it wasn't sent from here.
+    sent: "Timestamp | None"
+    #: Who signed it, as the chain writes addresses; empty if that isn't known.
+    signer: str
+    nonce: int | None
+    block: "Hex | None"
+    block_number: int | None
+    extrinsic_index: int | None
+    #: False if it failed in its block.
+    success: bool | None
+    #: In the chain's native asset.
+    fee: "Digits | None"
+    #: `fee` in whole tokens, with the symbol; empty if it isn't known.
+    fee_human: str
+    #: The fee if it was paid in another asset.
+    fee_paid_in: AmountAnswer | None
+    events: list[Any]
+    #: Why it failed in its block; empty unless it did.
+    error: str
+    #: What went wrong inside a transaction that succeeded, like a call of a batch.
+    notes: list[str]
+    #: The last block that may include it; null if it's valid forever, or wasn't sent from here.
+    valid_until_block: int | None
+    #: The last final block that was searched for it; null if it wasn't sent from here.
+    searched_block: int | None
+    #: The job and the draft that it was made of.
+    job: str
+    draft: int | None
+    arrivals: list[ArrivalStatus]
+    #: Whether nothing of this can change any more.
+    settled: bool
+
+
+async def transaction_status(app: Application, request: TransactionStatus) -> Result[TransactionState]:
+    """Ask the chain, and its destinations, within bounds: another call goes on where this one stopped."""
+    chain = app.registry.find(request.chain)
+    hash = read_hash(request.hash)
+    found, warnings = await examine(app, chain, hash)
+    return Result(answer=describe_status(chain, hash, found), warnings=warnings, large=True)
+
+
+def read_hash(text: str) -> str:
+    data = from_hex(text)
+    if data is None or len(data) != 32:
+        raise InvalidRequest(
+            f"hash {shorten(text, 80)} is not the hash of a transaction, expected 0x and 64 hex digits"
+        )
+    return "0x" + data.hex()
+
+
+async def examine(
+    app: Application, chain: "Chain", hash: str, former: SentTransaction | None = None
+) -> tuple[SentTransaction | None, tuple[str, ...]]:
+    """Return the transaction as the chains show it now, or None if they don't, and warnings.
+
+    *former* is what is known of one that the store doesn't have.
+    """
+    stored = await app.store.sent().get(chain.name, hash)
+    known = stored or former
+    if known is not None and is_settled(known):
+        return known, ()
+    found, warnings = await _ask_chain(app, chain, hash, known)
+    if found is None:
+        return None, warnings
+    found = await _ask_destinations(app, chain, found)
+    if stored is not None and found != stored:
+        try:
+            await app.store.sent().change(found)
+        except ScenarioctlError as error:
+            warnings = (*warnings, f"The store doesn't remember this: {error}")
+    return found, warnings
+
+
+async def _ask_chain(
+    app: Application, chain: "Chain", hash: str, known: SentTransaction | None
+) -> tuple[SentTransaction | None, tuple[str, ...]]:
+    from scenarioctl.transactions.submission.tracking import find_unknown, track
+
+    if known is not None and known.state is SentState.FINALIZED and known.effects:
+        return known, ()
+    try:
+        client = app.client(chain)
+        if known is None:
+            return await find_unknown(client, chain.name, hash, assets=app.assets)
+        return await track(client, known, assets=app.assets)
+    except (ChainUnreachable, ChainRefused) as error:
+        if known is None:
+            raise
+        return known, (f"{chain.name} could not be asked, so this may be out of date: {error.statement}",)
+
+
+async def _ask_destinations(
+    app: Application, chain: "Chain", transaction: SentTransaction
+) -> SentTransaction:
+    effects = read_effects(transaction)
+    arrivals = effects.get("arrivals", [])
+    if all(each["settled"] for each in arrivals):
+        return transaction
+    from scenarioctl.transactions.submission.arrivals import Sender, look_for
+
+    sender = Sender(
+        chain=chain,
+        account=transaction.account,
+        seconds=max(app.clock() - transaction.sent, 0) / 10**9,
+    )
+    asked = []
+    for each in arrivals:
+        if not each["settled"]:
+            try:
+                client = app.client(app.registry.find(each["chain"]))
+                each = await look_for(client, each, sender, assets=app.assets)
+            except ScenarioctlError as error:
+                reason = f"{each['chain']} could not be asked: {error.statement}"
+                each = {**each, "state": "unknown", "reason": reason}
+        asked.append(each)
+    return replace(transaction, effects=json.dumps({**effects, "arrivals": asked}))
+
+
+def is_settled(transaction: SentTransaction) -> bool:
+    """Return whether nothing can change any more."""
+    if transaction.state is SentState.EXPIRED:
+        return True
+    if transaction.state is not SentState.FINALIZED or not transaction.effects:
+        return False
+    return all(each["settled"] for each in read_effects(transaction).get("arrivals", []))
+
+
+def read_effects(transaction: SentTransaction) -> dict[str, Any]:
+    """Return what the transaction did in its block; empty if that isn't known."""
+    try:
+        effects = json.loads(transaction.effects or "{}")
+    except ValueError:
+        return {}
+    return effects if isinstance(effects, dict) else {}
+
+
+def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | None) -> TransactionState:
+    from scenarioctl.chains.addresses import format_account
+
+    known = transaction or SentTransaction(chain=chain.name, hash=hash, sent=0, at_block=0, searched=0)
+    effects = read_effects(known)
+    fee, paid = effects.get("fee"), effects.get("fee_paid_in")
+    return {
+        "chain": chain.name,
+        "hash": hash,
+        "state": "unknown" if transaction is None else known.state.value,
+        "summary": _summarize(chain, transaction, effects),
+        "sent": timestamp(known.sent) if known.sent else None,
+        "signer": format_account(known.account, chain.ss58_prefix) if known.account else "",
+        "nonce": known.nonce,
+        "block": known.block or None,
+        "block_number": known.block_number,
+        "extrinsic_index": effects.get("extrinsic_index"),
+        "success": effects.get("success"),
+        "fee": fee,
+        "fee_human": "" if fee is None else f"{to_whole(int(fee), chain.decimals)} {chain.symbol}",
+        "fee_paid_in": paid,
+        "events": effects.get("events", []),
+        "error": effects.get("error", ""),
+        "notes": effects.get("notes", []),
+        "valid_until_block": known.valid_until,
+        "searched_block": known.searched if known.sent else None,
+        "job": known.job,
+        "draft": known.draft,
+        "arrivals": [_describe_arrival(each) for each in effects.get("arrivals", [])],
+        "settled": transaction is not None and is_settled(transaction),
+    }
+
+
+def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
+    return {
+        "chain": arrival["chain"],
+        "state": arrival["state"],
+        "block_number": arrival["block_number"],
+        "reason": arrival["reason"],
+    }
+
+
+def _summarize(chain: "Chain", transaction: SentTransaction | None, effects: Mapping[str, Any]) -> str:
+    """Return the state of the transaction in a sentence."""
+    if transaction is None:
+        return f"It wasn't sent from here, and it isn't in the newest blocks of {chain.name}."
+    until = ""
+    if transaction.valid_until is not None:
+        until = f" It's valid until block {transaction.valid_until}."
+    if transaction.state is SentState.UNCERTAIN:
+        return f"It may have been sent: {chain.name} didn't confirm it. It isn't in a block yet.{until}"
+    if transaction.state is SentState.SENT:
+        return f"It was sent to {chain.name}, and isn't in a block yet.{until}"
+    if transaction.state is SentState.EXPIRED:
+        last = transaction.valid_until
+        return (
+            f"It expired: {chain.name} didn't include it by block {last}, the last one that it was valid for."
+        )
+    final = "finalized" if transaction.state is SentState.FINALIZED else "not finalized yet"
+    failed = " It failed there, and its fee is spent." if effects.get("success") is False else ""
+    return f"It is in block {transaction.block_number} of {chain.name}, {final}.{failed}"

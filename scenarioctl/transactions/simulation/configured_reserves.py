@@ -1,0 +1,66 @@
+"""Whether Asset Hubs still have the reserve of an asset from beyond a bridge that its routes were made for.
+
+Since early 2026 an Asset Hub accepts foreign assets from the reserves in its storage `ForeignAssets.Reserves` alone, asset by
+asset, and the owner of an asset can change them.  A transfer over a reserve that is none any more is not refused by any
+runtime.
+"""
+
+from typing import TYPE_CHECKING
+
+from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.trust import foreign_reserve
+from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
+from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.routes import location_on
+from scenarioctl.transactions.transfer.xcm_versions import location_of_type
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain, Registry
+
+
+async def check_configured_reserves(clients: Clients, transfer: Transfer, registry: "Registry") -> None:
+    """Refuse a transfer if an Asset Hub of its networks has another reserve for the asset than the trust facts say.
+
+    Only assets from beyond a bridge are asked for; others pass.  ChainUnreachable if an Asset Hub can't be asked.
+    """
+    hubs = {
+        hub.name: hub
+        for hub in map(registry.asset_hub, (transfer.source, transfer.destination))
+        if hub is not None
+    }
+    for hub in hubs.values():
+        location = location_on(transfer, hub)
+        if location.startswith("2/"):
+            await _check(clients, transfer, hub, location)
+
+
+async def _check(clients: Clients, transfer: Transfer, hub: "Chain", location: str) -> None:
+    name = transfer.asset.display_name
+    client = clients(hub)
+    try:
+        table = await client.table()
+        if "Reserves" not in table.storage_entries("ForeignAssets"):
+            # Runtimes before 2026 have one fixed rule for all assets: that of the trust facts.
+            return
+        key_type = table.storage_entry("ForeignAssets", "Reserves").key_types[0]
+        key = location_of_type(table, key_type, location)
+        entries = await read_storage(client, "ForeignAssets", "Reserves", key)
+    except (Inconclusive, ChainUnreachable, ChainRefused) as problem:
+        raise ChainUnreachable(
+            f"the reserve of {name} on {hub.name} could not be asked for ({problem})",
+            advice="" if is_bridged(transfer) else "; --offline trusts the list of routes",
+        ) from None
+    told = [(write_location(entry["reserve"]), bool(entry["teleportable"])) for entry in entries]
+    expected = foreign_reserve(hub, absolute(location, hub.para_id))
+    if told == [(expected, False)]:
+        return
+    named = ", ".join(
+        f"{place or 'a location that is not known here'}{' by teleport' if teleports else ''}"
+        for place, teleports in told
+    )
+    raise refusal(
+        transfer,
+        f"its reserve on {hub.name} should be {expected or 'known'}, but {hub.name} has {named or 'none'} for it now (ForeignAssets.Reserves)",
+    )

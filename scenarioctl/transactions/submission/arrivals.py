@@ -1,0 +1,206 @@
+"""Find out whether the messages of a transaction were executed on the chains that they were sent to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.simulation.trapped_assets import say_trapped
+from scenarioctl.transactions.submission.heads import read_block_hashes, read_heads
+from scenarioctl.transactions.submission.inclusion import read_events
+from scenarioctl.transactions.submission.messages import SentMessage, message_id
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+
+#: Blocks of a destination that are searched at a time.
+AT_ONCE = 64
+#: Blocks of a destination after which a message is not looked for any more: an hour of the fastest chains.
+MOST = 1800
+#: Seconds between the blocks of the fastest chains, and blocks that are searched besides.
+_FASTEST = 2
+_MARGIN = 8
+#: Blocks whose events are fetched in one exchange.
+_FETCHED = 16
+
+
+class Arrival(TypedDict):
+    """A message, and what is known of it on the chain that it goes to."""
+
+    chain: str
+    state: Literal["waiting", "arrived", "failed", "unknown"]
+    #: The destination's block that executed it.
+    block_number: int | None
+    #: Why it failed, or why it isn't known.
+    reason: str
+    #: By which the destination knows it.
+    id: str
+    #: Whether the state can't change any more.
+    settled: bool
+    #: The first block that was searched, and the last one that can't change any more; absent before the first search.
+    first: NotRequired[int]
+    searched: NotRequired[int]
+
+
+def expect_arrivals(messages: Sequence[SentMessage], *, is_followed: bool) -> list[Arrival]:
+    """Return what is known of *messages* as they are sent; they are looked for only if *is_followed*."""
+    found = []
+    for message in messages:
+        reason = ""
+        if message.place.startswith("2/GlobalConsensus("):
+            reason = f"It crosses the bridge to {message.chain or message.place}, which takes minutes to hours, and isn't followed there."
+        elif not message.chain:
+            reason = f"It went to {message.place}, which is not a chain of the registry."
+        elif not message.id:
+            reason = "The chain doesn't tell the id of its message."
+        elif not is_followed:
+            reason = "Only messages of transactions that were sent from here are followed."
+        found.append(_arrival(message.chain or message.place, message.id, reason))
+        found += [
+            _arrival(each, "", f"It goes on from {message.chain}, and that way isn't followed.")
+            for each in message.onward
+        ]
+    return found
+
+
+def _arrival(chain: str, id: str, reason: str) -> Arrival:
+    return {
+        "chain": chain,
+        "state": "unknown" if reason else "waiting",
+        "block_number": None,
+        "reason": reason,
+        "id": id,
+        "settled": bool(reason),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who sent the messages that are looked for."""
+
+    chain: "Chain"
+    #: None if it isn't known.
+    account: bytes | None
+    #: Seconds since then.
+    seconds: float
+
+
+async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets: "Assets") -> Arrival:
+    """Return *arrival* as the destination shows it now."""
+    heads = await read_heads(client)
+    first = arrival.get("first")
+    if first is None:
+        back = int(sender.seconds / _FASTEST) + _MARGIN
+        if back > MOST:
+            return {
+                **arrival,
+                "state": "unknown",
+                "settled": True,
+                "reason": f"It was sent too long ago to be looked for in the blocks of {client.chain.name}.",
+            }
+        first = max(heads.best - back, 1)
+    searched = arrival.get("searched", first - 1)
+    last = min(heads.best, searched + AT_ONCE)
+    known: Arrival = {**arrival, "first": first, "state": "waiting", "block_number": None}
+    if arrival["state"] != "waiting":
+        known["reason"] = ""
+    for start in range(searched + 1, last + 1, _FETCHED):
+        numbers = range(start, min(start + _FETCHED, last + 1))
+        for number, events in await read_blocks(client, numbers):
+            outcome = _find_outcome(events, arrival["id"], _Place(client.chain, sender, assets, number))
+            if outcome is None:
+                continue
+            known["state"], known["reason"] = outcome
+            if outcome[0] != "waiting":
+                known["block_number"], known["settled"] = number, number <= heads.finalized
+                # A block that isn't final is looked at again.
+                known["searched"] = max(searched, min(number - 1, heads.finalized))
+                return known
+    known["searched"] = max(searched, min(last, heads.finalized))
+    if known["searched"] - first >= MOST:
+        known["state"], known["settled"] = "unknown", True
+        known["reason"] = (
+            f"No block of {client.chain.name} from {first} to {known['searched']} has executed it."
+        )
+    return known
+
+
+async def read_blocks(client: "Client", numbers: range) -> Iterator[tuple[int, list[Event]]]:
+    """Return number and events of each block."""
+    blocks = await read_block_hashes(client, numbers)
+    newest = await client.table_at(blocks[-1])
+    oldest = await client.table_at(blocks[0])
+    key = storage_key(newest, "System", "Events", ())
+    raw = await client.call_many([("state_getStorage", (key.hex, block)) for block in blocks])
+    tables = [newest] * len(blocks)
+    if oldest.spec_version != newest.spec_version:
+        tables = [await client.table_at(block) for block in blocks]
+    return (
+        # A block without events has none stored.
+        (number, [read_event(each["event"]) for each in read_events(client, table, some or "0x00")])
+        for number, table, some in zip(numbers, tables, raw, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a message is executed, and who sent it."""
+
+    chain: "Chain"
+    sender: Sender
+    assets: "Assets"
+    #: The block that is read.
+    number: int
+
+    def origin(self) -> Any:
+        """Return what its queue calls the chain that sent it."""
+        source = self.sender.chain
+        if source.role == "relay":
+            return "Parent"
+        return (
+            {"Ump": {"Para": source.para_id}} if self.chain.role == "relay" else {"Sibling": source.para_id}
+        )
+
+    def say_trapped(self, events: Sequence[Event]) -> str:
+        account, block = self.sender.account, self.number
+        return " ".join(say_trapped(self.assets, self.chain, event, account, block) for event in events)
+
+
+def _find_outcome(
+    events: Sequence[Event], id: str, place: _Place
+) -> tuple[Literal["waiting", "arrived", "failed"], str] | None:
+    """Return what a block's *events* tell of the message *id*; None if they tell nothing."""
+    trapped: list[Event] = []
+    for event in events:
+        if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+            trapped.append(event)
+        if event.pallet != "MessageQueue" or not isinstance(event.fields, Mapping):
+            continue
+        name = place.chain.name
+        # Anybody can give a message this id, but not send it in the name of the chain.
+        if message_id(event.fields.get("id")) == id and event.fields.get("origin") == place.origin():
+            if event.name == "Processed" and event.fields["success"]:
+                return "arrived", place.say_trapped(trapped)
+            if event.name == "Processed":
+                return "failed", place.say_trapped(trapped) or f"{name} executed the message, and it failed."
+            if event.name == "ProcessingFailed":
+                return "failed", f"{name} could not process the message: {_error(event)}."
+            if event.name == "OverweightEnqueued":
+                return (
+                    "waiting",
+                    f"The message needs too much weight for a block of {name}. Somebody must execute it there with"
+                    " MessageQueue.execute_overweight.",
+                )
+        if event.name in ("Processed", "ProcessingFailed"):
+            # What was trapped before it belongs to another message.
+            trapped = []
+    return None
+
+
+def _error(event: Event) -> str:
+    error = event.fields.get("error")
+    return str(next(iter(error))) if isinstance(error, Mapping) and error else str(error)

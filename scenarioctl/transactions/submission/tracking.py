@@ -1,0 +1,130 @@
+"""Find out what became of a sent transaction: which block has it, and what it did there.
+
+The chain is always asked; what it said is remembered with the transaction, so that nothing is searched twice.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.transactions.submission.arrivals import expect_arrivals
+from scenarioctl.transactions.submission.heads import Heads, read_block_hashes, read_heads
+from scenarioctl.transactions.submission.inclusion import (
+    Inclusion,
+    find_extrinsic,
+    read_block,
+    read_inclusion,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.client import Client
+
+#: Blocks that are searched at a time.
+AT_ONCE = 128
+#: Of the newest blocks, those that are searched for a transaction that the store doesn't know.
+NEWEST = 64
+#: Blocks before the best one that a fork may replace: one of them may have a transaction that was sent after it.
+FORK = 16
+#: Blocks that are fetched in one exchange.
+_FETCHED = 8
+#: Characters of events that are remembered; more are read from the chain again.
+_EVENTS_MAX = 64 * 1024
+
+
+async def track(
+    client: "Client", transaction: SentTransaction, *, assets: "Assets"
+) -> tuple[SentTransaction, tuple[str, ...]]:
+    """Return *transaction* as the chain shows it now, and warnings."""
+    heads = await read_heads(client)
+    if transaction.block_number is not None:
+        number = transaction.block_number
+        there = await client.call("chain_getBlockHash", number) if number <= heads.best else None
+        if there == transaction.block:
+            return await _describe(client, transaction, heads, assets)
+        if not isinstance(there, str):
+            # It has not come that far, so it can't show that a fork has replaced the block.
+            raise ChainUnreachable(
+                f"{client.endpoint} is only at block {heads.best}, and the transaction is in block {number}"
+            )
+        # A fork has replaced the block.
+        transaction = replace(transaction, state=SentState.SENT, block="", block_number=None, effects="")
+    last = min(heads.best, transaction.searched + AT_ONCE)
+    if transaction.valid_until is not None:
+        last = min(last, transaction.valid_until)
+    found = await find_block(client, transaction.hash, range(transaction.searched + 1, last + 1))
+    if found is not None:
+        number, block = found
+        return await _describe(client, replace(transaction, block=block, block_number=number), heads, assets)
+    searched = max(transaction.searched, min(last, heads.finalized))
+    is_over = transaction.valid_until is not None and searched >= transaction.valid_until
+    return replace(
+        transaction, searched=searched, state=SentState.EXPIRED if is_over else transaction.state
+    ), ()
+
+
+async def find_unknown(
+    client: "Client", chain: str, hash: str, *, assets: "Assets"
+) -> tuple[SentTransaction | None, tuple[str, ...]]:
+    """Return the transaction with *hash* if one of the chain's newest blocks has it, and warnings."""
+    heads = await read_heads(client)
+    first = max(heads.best - NEWEST + 1, 0)
+    found = await find_block(client, hash, range(heads.best, first - 1, -1))
+    if found is None:
+        return None, ()
+    number, block = found
+    transaction = SentTransaction(
+        chain=chain, hash=hash, sent=0, at_block=0, searched=0, block=block, block_number=number
+    )
+    return await _describe(client, transaction, heads, assets)
+
+
+async def find_block(client: "Client", hash: str, numbers: Sequence[int]) -> tuple[int, str] | None:
+    """Return number and hash of the first block of *numbers* that has the extrinsic with *hash*."""
+    for start in range(0, len(numbers), _FETCHED):
+        some = numbers[start : start + _FETCHED]
+        blocks = await read_block_hashes(client, some)
+        bodies = await client.call_many([("chain_getBlock", (block,)) for block in blocks])
+        for number, block, body in zip(some, blocks, bodies, strict=True):
+            if find_extrinsic(read_block(client, body)[1], hash) is not None:
+                return number, block
+    return None
+
+
+async def _describe(
+    client: "Client", transaction: SentTransaction, heads: Heads, assets: "Assets"
+) -> tuple[SentTransaction, tuple[str, ...]]:
+    """Return *transaction*, which is in its block, with what it did there."""
+    number = transaction.block_number or 0
+    state = SentState.FINALIZED if number <= heads.finalized else SentState.IN_BLOCK
+    transaction = replace(transaction, state=state)
+    if transaction.effects:
+        return transaction, ()
+    try:
+        inclusion = await read_inclusion(
+            client, transaction.block, transaction.hash, assets=assets, account=transaction.account
+        )
+    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
+        return transaction, (f"The effects of the transaction could not be read: {error}",)
+    return replace(transaction, effects=write_effects(inclusion, is_followed=bool(transaction.sent))), ()
+
+
+def write_effects(inclusion: Inclusion, *, is_followed: bool = True) -> str:
+    """Return what the store remembers of a transaction that is in a block."""
+    effects: dict[str, Any] = {
+        "extrinsic_index": inclusion.index,
+        "success": not inclusion.error,
+        "error": inclusion.error,
+        "fee": None if inclusion.fee is None else str(inclusion.fee),
+        "fee_paid_in": None if inclusion.fee_paid_in is None else inclusion.fee_paid_in.answer(),
+        "events": list(inclusion.events),
+        "notes": list(inclusion.inner),
+        "arrivals": expect_arrivals(inclusion.messages, is_followed=is_followed),
+    }
+    if len(json.dumps(effects["events"])) > _EVENTS_MAX:
+        effects["events"] = []
+        effects["notes"].append("Its events are too long to be kept. An explorer shows them.")
+    return json.dumps(effects)

@@ -1,0 +1,135 @@
+"""The table of routes: which asset may go from which chain to which other one, and in which form.
+
+`routes.json` has the routes between the chains that are built in, one line per source chain, so that a reader parses only
+the line it needs.  Each row is [destination, asset, way, opens, proof, sources, date]:
+
+    asset    its location as the source sees it
+    way      the transfer type of each hop, with the chains between: `Teleport, assetHub, LocalReserve`
+    opens    `always`, or `check`: only by a dry run of every hop
+    proof    the strongest that there is: see PROOFS
+    sources  who says that both chains hold the asset at this location: see the line "sources" of the file
+    date     when the row's sources were read
+
+`tools/curate_routes.py` writes it.  Chains of config.toml have rows by their kind, in ROWS_BY_KIND: their names are not
+known here, but their roles say which runtimes they have.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from json import loads
+from pathlib import Path
+from typing import Any
+
+from scenarioctl.chains.trust import matches
+
+FILE = Path(__file__).with_name("routes.json")
+#: What shows that transfers on a route arrive.
+PROOFS = {
+    "arrival": "Tokens arrived on real runtimes (`tests/live`).",
+    "alike": "Tokens of an asset with the same reserve arrived on the same two runtimes (`tests/live`).",
+    "dry run": "A dry run of every hop on real runtimes ended in the receiver's credit.",
+    "bytes": "The call has the bytes that an independent encoder makes (`tests/data/vectors`).",
+    "none": "Nothing yet: only the trust facts of both runtimes.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteRow:
+    """One route of one asset."""
+
+    #: Literals of chains in `routes.json`, kinds (`TrustFacts.kind`) in ROWS_BY_KIND.
+    source: str
+    destination: str
+    #: In `routes.json` as the source sees it, in ROWS_BY_KIND as the Asset Hub does; there a `*` at the end stands for anything.
+    asset: str
+    way: str
+    opens: str = "always"
+    proof: str
+    sources: tuple[str, ...] = ()
+    #: When the sources were read; "" for a row by kind.
+    read: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}>{self.destination} {self.asset}"
+
+
+_RELAY_ASSET = "1/Here"
+_ASSET_HUB_ASSETS = "0/PalletInstance(50)/GeneralIndex(*"
+_BRIDGED = "2/GlobalConsensus(*"
+
+#: The routes between chains of config.toml, and between one of them and one that is built in.
+ROWS_BY_KIND = tuple(
+    RouteRow(source=source, destination=destination, asset=asset, way=way, proof="arrival")
+    for source, destination, asset, way in (
+        ("relay", "asset_hub", _RELAY_ASSET, "Teleport"),
+        ("asset_hub", "relay", _RELAY_ASSET, "Teleport"),
+        ("asset_hub", "hydration", _RELAY_ASSET, "LocalReserve"),
+        ("asset_hub", "hydration", _ASSET_HUB_ASSETS, "LocalReserve"),
+        ("hydration", "asset_hub", _RELAY_ASSET, "DestinationReserve"),
+        ("hydration", "asset_hub", _ASSET_HUB_ASSETS, "DestinationReserve"),
+        ("asset_hub", "hydration", _BRIDGED, "LocalReserve"),
+        ("hydration", "asset_hub", _BRIDGED, "DestinationReserve"),
+        ("relay", "hydration", _RELAY_ASSET, "Teleport, asset_hub, LocalReserve"),
+        ("hydration", "relay", _RELAY_ASSET, "DestinationReserve, asset_hub, Teleport"),
+        ("relay", "system", _RELAY_ASSET, "Teleport"),
+        ("system", "relay", _RELAY_ASSET, "Teleport"),
+        ("asset_hub", "system", _RELAY_ASSET, "Teleport"),
+        ("system", "asset_hub", _RELAY_ASSET, "Teleport"),
+        ("system", "system", _RELAY_ASSET, "Teleport"),
+    )
+)
+
+
+def find_row(source: str, destination: str, asset: str) -> RouteRow | None:
+    """Return the row between two built-in chains for the *asset* at this location on the source; None if there is none."""
+    return routes_from(source).get((destination, asset))
+
+
+def find_row_by_kind(source: str, destination: str, asset: str) -> RouteRow | None:
+    """Return the row between chains of two kinds for the *asset* at this location on the Asset Hub."""
+    for row in ROWS_BY_KIND:
+        if (row.source, row.destination) == (source, destination) and matches(row.asset, asset):
+            return row
+    return None
+
+
+@cache
+def routes_from(source: str) -> Mapping[tuple[str, str], RouteRow]:
+    """Return the rows of one source chain by destination and asset, parsing its line only."""
+    return {
+        (destination, asset): RouteRow(
+            source=source,
+            destination=destination,
+            asset=asset,
+            way=way,
+            opens=opens,
+            proof=proof,
+            sources=tuple(sources.split()),
+            read=read,
+        )
+        for destination, asset, way, opens, proof, sources, read in _line(source) or ()
+    }
+
+
+def sources() -> Mapping[str, str]:
+    """Return the full name of each source that rows name."""
+    named: Mapping[str, str] = _line("sources")
+    return named
+
+
+def _line(key: str) -> Any:
+    """Return what stands at *key*; None if nothing does."""
+    text = _text()
+    start = text.find(f'\n"{key}":')
+    if start < 0:
+        return None
+    end = text.index("\n", start + 1)
+    return loads(text[start + len(key) + 4 : end].rstrip(","))
+
+
+@cache
+def _text() -> str:
+    """Return the file as it was when it was first read: an upgrade meanwhile must not mix two versions."""
+    return FILE.read_text(encoding="utf-8")

@@ -1,0 +1,63 @@
+// Times, numbers and accounts as people read them; the exact form is what one sees on hover.
+
+import { h } from "./dom.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const dated = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const yeared = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
+
+// The words for a time: "in 5 minutes", "3 hours ago", "14 Nov, 17:05", in the time zone of the reader.
+export function timeWords(iso, now = Date.now()) {
+  const then = Date.parse(iso);
+  const away = then - now;
+  const far = Math.abs(away);
+  if (far < MINUTE) return away > 0 ? "in less than a minute" : "just now";
+  if (far < HOUR) return relative.format(Math.trunc(away / MINUTE), "minute");
+  if (far < DAY) return relative.format(Math.trunc(away / HOUR), "hour");
+  return far < 300 * DAY ? dated.format(then) : yeared.format(then);
+}
+
+// A time that grows older while it is shown.
+export function when(iso) {
+  if (!iso) return "";
+  return h("time", { datetime: iso, title: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC` }, timeWords(iso));
+}
+
+setInterval(() => {
+  for (const time of document.querySelectorAll("main time[datetime]")) {
+    const words = timeWords(time.dateTime);
+    if (time.textContent !== words) time.textContent = words;
+  }
+}, 10_000);
+
+// "3 minutes", "1 hour 20 minutes": of a number of seconds.
+export function durationWords(seconds) {
+  const whole = Math.round(seconds);
+  if (whole < 1) return "less than a second";
+  const parts = [[Math.trunc(whole / 3600), "hour"], [Math.trunc(whole / 60) % 60, "minute"], [whole % 60, "second"]];
+  const shown = parts.filter(([count]) => count > 0).slice(0, 2);
+  return shown.map(([count, unit]) => `${count} ${unit}${count === 1 ? "" : "s"}`).join(" ");
+}
+
+// "1234567.89" becomes "1 234 567.89", with narrow spaces that don't break; what is no number stays as it is.
+export function grouped(text) {
+  const [, sign, whole, rest] = String(text).match(/^([+-]?)(\d+)((?:\.\d+)?(?: .*)?)$/s) ?? [];
+  if (whole === undefined || whole.length < 5) return String(text);
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, "\u202f")}${rest}`;
+}
+
+// An amount in whole tokens, with what the chain counts on hover.
+export function amount(human, raw = "") {
+  return h("span", { class: "amount", title: raw ? `${raw} in the smallest unit` : null }, grouped(human));
+}
+
+// An account with its picture; `typed` is the form in which somebody gave it, seen on hover.
+export function account(address, { typed = "", name = "" } = {}) {
+  const picture = h("img", { src: `/web/identicon/${encodeURIComponent(address)}.svg`, alt: "", width: "24", height: "24" });
+  return h("span", { class: "account", title: typed && typed !== address ? `Given as ${typed}` : null },
+    picture, name && h("b", {}, name), h("code", {}, address));
+}

@@ -1,0 +1,209 @@
+// The runs of a job, newest first; each with its log and its drafts, which are read when somebody opens it.
+// The interface calls the list of drafts "mempool".
+
+import { post } from "./api.js";
+import { copyButton, fill, h, problemOf } from "./dom.js";
+import { amount, durationWords, when } from "./format.js";
+import { outcome } from "./scenario_rows.js";
+
+// Runs of a page, and what of a run is drawn at first.
+const RUNS = 20;
+const LINES = 200;
+const DRAFTS = 50;
+// Drawn in one frame, so that the page stays responsive.
+const BATCH = 50;
+
+export function runsPart(id, signal) {
+  const now = h("ol", { class: "log" });
+  const running = h("li", { class: "now", hidden: true }, h("h4", {}, "Since the last run"), h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Log since the last run" }, now));
+  const list = h("ol", { class: "runs" }, running);
+  const none = h("p", { class: "hint", hidden: true }, "No runs yet.");
+  const older = h("button", { type: "button", hidden: true }, "Show older runs");
+  const trouble = h("div");
+  let newest = { number: 0, finished: "" };
+  // The newest run is open until a newer one comes, unless somebody opened it.
+  let shown = null;
+  let next = null;
+  let lines = [];
+
+  function drawLines() {
+    lines = lines.filter(({ date }) => date > newest.finished).slice(-LINES);
+    running.hidden = !lines.length;
+    fill(now, lines.map(({ date, text }) => line(date, text)));
+    now.parentElement.scrollTop = now.parentElement.scrollHeight;
+  }
+
+  async function refresh(status) {
+    running.querySelector("h4").textContent = status.executing ? "Run in progress" : "Since the last run";
+    const page = await post("/job/runs", { id, limit: RUNS }, signal);
+    const fresh = page.runs.filter(({ number }) => number > newest.number);
+    const isFirst = newest.number === 0;
+    if (fresh.length) {
+      [newest] = fresh;
+      // After a long outage, runs between those and the older ones may be missing: begin anew.
+      if (fresh.length === RUNS && !isFirst) for (const each of list.querySelectorAll("li[data-run]")) each.remove();
+      if (isFirst || fresh.length === RUNS) {
+        ({ next } = page);
+        older.hidden = !next;
+      }
+      const rows = fresh.map((run) => runRow(id, run, signal));
+      running.after(...rows);
+      if (shown && !shown.dataset.kept) shown.open = false;
+      shown = rows[0].querySelector("details");
+      const opened = shown;
+      opened.open = true;
+      opened.querySelector("summary").addEventListener("click", () => { opened.dataset.kept = "yes"; });
+    }
+    none.hidden = newest.number !== 0;
+    drawLines();
+  }
+
+  older.addEventListener("click", async () => {
+    older.disabled = true;
+    try {
+      const page = await post("/job/runs", { id, limit: RUNS, after: next }, signal);
+      list.append(...page.runs.map((run) => runRow(id, run, signal)));
+      ({ next } = page);
+      older.hidden = !next;
+      fill(trouble);
+    } catch (error) {
+      if (!signal.aborted) fill(trouble, problemOf(error));
+    } finally {
+      older.disabled = false;
+    }
+  });
+
+  let drawing = false;
+  function add({ date, text }) {
+    lines.push({ date, text });
+    if (drawing) return;
+    drawing = true;
+    requestAnimationFrame(() => {
+      drawing = false;
+      drawLines();
+    });
+  }
+
+  const element = h("section", { "aria-labelledby": "runs" }, h("h3", { id: "runs" }, "Runs"), none, list, trouble, h("p", {}, older),
+    h("p", { class: "hint" }, "The whole log, for a terminal: ", h("code", {}, `scenarioctl job logs ${id}`)));
+  return { element, refresh, add, tail: LINES };
+}
+
+function runRow(id, run, signal) {
+  const body = h("div", { class: "body" });
+  let loading = false;
+  const details = h("details", {
+    ontoggle: async () => {
+      if (!details.open || loading) return;
+      loading = true;
+      try {
+        const [log, drafts] = await Promise.all([logOf(id, run, signal), run.drafts ? draftsOf(id, run, signal) : null]);
+        fill(body, drafts, log);
+      } catch (error) {
+        loading = false;
+        if (!signal.aborted) fill(body, problemOf(error));
+      }
+    },
+  },
+  h("summary", {},
+    outcome(run.outcome), ` Run ${run.number}, `, when(run.started), `, took ${durationWords(run.seconds)}`,
+    run.drafts > 0 && `, ${run.drafts} ${run.drafts === 1 ? "draft" : "drafts"}`,
+    run.failure && h("span", { class: "problem" }, run.failure)),
+  body);
+  return h("li", { class: run.outcome, "data-run": run.number }, details);
+}
+
+// Adds rows in chunks, one in each frame: before the first chunk, or behind the last one.  Of thousands of rows, the browser
+// lays out only those in sight (`far`).
+async function addRows(list, rows, make, signal, { atTop = false, far = false } = {}) {
+  for (let from = 0; from < rows.length && !signal.aborted; from += BATCH) {
+    const some = atTop ? rows.slice(Math.max(0, rows.length - from - BATCH), rows.length - from) : rows.slice(from, from + BATCH);
+    const chunk = h("li", { class: far ? "chunk far" : "chunk" }, h("ol", {}, some.map(make)));
+    if (atTop) list.prepend(chunk);
+    else list.append(chunk);
+    await new Promise((settle) => requestAnimationFrame(settle));
+  }
+}
+
+async function logOf(id, run, signal) {
+  const read = (tail) => post("/scenario/worker/logs", { id, run: run.number, times: true, ...tail }, signal);
+  const linesIn = (answer) => answer.result.map((text, place) => ({ text, date: answer.times[place] }));
+  const found = linesIn(await read({ tail: LINES + 1 }));
+  const list = h("ol", { class: "log" });
+  const box = h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": `Log of run ${run.number}` }, list);
+  const make = ({ text, date }) => line(date, text);
+  const more = h("button", { type: "button", hidden: found.length <= LINES }, "Show older lines");
+  more.addEventListener("click", async () => {
+    more.disabled = true;
+    try {
+      const all = linesIn(await read({}));
+      more.hidden = true;
+      await addRows(list, all.slice(0, -LINES), make, signal, { atTop: true, far: true });
+      box.focus();
+    } catch (error) {
+      if (!signal.aborted) more.after(problemOf(error));
+      more.disabled = false;
+    }
+  });
+  addRows(list, found.slice(-LINES), make, signal).then(() => { box.scrollTop = box.scrollHeight; });
+  return [h("h4", {}, "Log"), more, box];
+}
+
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+// The day is that of the run.  These times don't grow older while they are shown: there may be thousands.
+function line(date, text) {
+  const isWrong = /^(?:run failed|Could not generate transaction)\b/.test(text);
+  const time = h("time", { title: `${date.slice(0, 10)} ${date.slice(11, 19)} UTC` }, clock.format(Date.parse(date)));
+  return h("li", { class: isWrong ? "wrong" : null }, time, " ", h("span", {}, text));
+}
+
+async function draftsOf(id, run, signal) {
+  const read = (tail) => post("/scenario/tx", { id, run: run.number, ...tail }, signal);
+  const found = (await read({ tail: DRAFTS + 1 })).mempool;
+  const list = h("ol", { class: "mempool" });
+  const make = (entry) => draft(id, entry);
+  const more = h("button", { type: "button", hidden: found.length <= DRAFTS }, "Show older drafts");
+  more.addEventListener("click", async () => {
+    more.disabled = true;
+    try {
+      const all = (await read({})).mempool;
+      more.hidden = true;
+      await addRows(list, all.slice(0, -DRAFTS).reverse(), make, signal, { far: true });
+    } catch (error) {
+      if (!signal.aborted) more.after(problemOf(error));
+      more.disabled = false;
+    }
+  });
+  addRows(list, found.slice(-DRAFTS).reverse(), make, signal);
+  return [
+    h("h4", {}, found.length > 1 ? "Drafts, newest first" : "Draft"),
+    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": `Drafts of run ${run.number}` }, list),
+    h("p", {}, more)];
+}
+
+function draft(id, entry) {
+  const { seq, chain, txType, human, amount: raw, tx, flag, state, sent } = entry;
+  const isTransaction = tx.startsWith("0x") && state !== undefined;
+  const failed = !isTransaction && txType !== "ChainQuery";
+  // What was sent and expired was never paid.
+  const canSign = isTransaction && state === "current" && (!sent || sent.state === "expired");
+  return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
+    h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, " ", when(entry.Date)),
+    sent && h("p", {}, h("a", { href: `#/tx/?chain=${encodeURIComponent(chain)}&hash=${encodeURIComponent(sent.hash)}` }, sentWords(sent))),
+    flag && h("p", { class: "problem" }, flag),
+    !flag && !sent && state === "expired" && h("p", { class: "hint" }, "Expired. The next run drafts it again."),
+    failed ? h("p", { class: "problem" }, tx)
+      : isTransaction ? h("details", {}, h("summary", {}, "Unsigned transaction"), h("pre", { class: "hex", tabindex: "0", "aria-label": `${txType} draft ${seq}` }, tx))
+        : h("pre", { class: "hex", tabindex: "0", "aria-label": `Answer of ${chain}` }, tx),
+    !failed && h("div", { class: "actions" },
+      canSign && h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(id)}&draft=${seq}`, "aria-label": `Sign and send draft ${seq}` }, "Sign and send"),
+      copyButton("Copy", tx)));
+}
+
+const SENT = { uncertain: "May have been sent", sent: "Sent", "in-block": "In block", finalized: "Finalized in block", expired: "Sent, and expired", unknown: "Sent before" };
+
+function sentWords({ state, block_number: block, success }) {
+  const words = success === false ? "Failed in block" : SENT[state] ?? "Sent";
+  return block === null || block === undefined ? words.replace(/ in block$/i, "") : `${words} ${block}`;
+}

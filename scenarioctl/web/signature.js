@@ -1,0 +1,210 @@
+// The third step: the payload, how long it is valid, and the ways to have it signed.
+
+import { rawAmount } from "./amounts.js";
+import { post } from "./api.js";
+import { copyButton, field, fill, h, problemOf, selection, values } from "./dom.js";
+import { grouped } from "./format.js";
+import { about, blocksOf, secondsLeft } from "./validity.js";
+import { pasted, payloadCodes, signatureReader } from "./vault.js";
+import { signWith, titleOf } from "./wallets.js";
+
+const PERIODS = [["", "64 blocks (default)"], ["16", "16 blocks"], ["256", "256 blocks"], ["1024", "1024 blocks"], ["4096", "4096 blocks"], ["immortal", "Never expires"]];
+// Milliseconds between two looks at how much time is left.
+const LOOK = 10_000;
+
+// `done({tx, hash})` hears of a signed transaction.
+export function signatureStep(transaction, done, signal) {
+  const body = h("div");
+  let run = 0;
+  let ticking = 0;
+  const stopTicking = () => clearInterval(ticking);
+  signal.addEventListener("abort", stopTicking);
+
+  function clear(why = "Comes after the simulation.") {
+    run += 1;
+    stopTicking();
+    fill(body, h("p", { class: "hint" }, why));
+  }
+
+  // Shows the ways to sign for `account`.
+  function open(account) {
+    stopTicking();
+    const validity = h("div", { "aria-live": "polite" });
+    const ways = h("div");
+    const fee = h("p", { class: "hint" });
+    const advanced = advancedFields(transaction, account, fee);
+    const details = h("details", {}, h("summary", {}, "Advanced"), advanced,
+      h("div", { class: "actions" }, h("button", { type: "button", onclick: prepare }, "Prepare again with these")));
+    fill(body, validity, ways, details);
+
+    async function prepare() {
+      const number = ++run;
+      stopTicking();
+      fill(validity, h("p", {}, "Preparing the payload…"));
+      fill(ways);
+      try {
+        const payload = await payloadFor(account, options(advanced, transaction));
+        if (number !== run) return;
+        await show(payload, number);
+      } catch (error) {
+        if (signal.aborted || number !== run) return;
+        fill(validity, problemOf(error), h("div", { class: "actions" }, again()));
+        // Offline, the nonce has to be given.
+        if (/nonce/.test(error.message)) details.open = true;
+      }
+    }
+
+    const again = () => h("button", { type: "button", onclick: prepare }, "Prepare again");
+
+    async function show(payload, number) {
+      const blocks = blocksOf(payload.signer_payload);
+      const sentence = h("p", { class: blocks ? "" : "notice" }, blocks
+        ? `Valid until block ${grouped(blocks.last)} of ${transaction.chainTitle}.`
+        : "This signature never expires: until the nonce is used, anybody who has it can send it.");
+      fill(validity, payload.warnings.map((warning) => h("p", { class: "notice" }, warning)),
+        h("div", { class: "validity" }, sentence, again()));
+      fill(fee, payload.fee_asset ? `The fee is paid in ${payload.fee_asset.symbol}.` : `The fee is paid in ${transaction.symbol}, or in the currency that the account has set for fees.`);
+      const finish = ({ tx, hash }) => {
+        if (number !== run) throw new Error("This signature came too late: the transaction was prepared again or signed meanwhile.");
+        // Another signature of this payload would be another transaction with the same nonce.
+        clear();
+        done({ tx, hash, until: blocks?.last ?? 0 });
+      };
+      const take = async (signature) => finish(await post("/api/tx/assemble", { payload, signature }));
+      if (account.wallet) fill(ways, walletWay(account, payload, take, finish), hidden(payload, take));
+      else {
+        const others = await otherWays(payload, take);
+        if (number !== run) return;
+        fill(ways, others);
+      }
+      if (blocks) tick(payload, blocks, sentence, number);
+    }
+
+    // Says how much time is left, and takes the ways to sign away when there is none.
+    async function tick(payload, blocks, sentence, number) {
+      const left = await secondsLeft(payload.chain, blocks, signal).catch(() => null);
+      if (left === null || number !== run) return;
+      const end = Date.now() + left * 1000;
+      const say = () => {
+        const seconds = (end - Date.now()) / 1000;
+        if (number !== run) return;
+        if (seconds > 0) {
+          sentence.textContent = `Valid for ${about(seconds)}, until block ${grouped(blocks.last)} of ${transaction.chainTitle}.`;
+          return;
+        }
+        run += 1;
+        stopTicking();
+        fill(validity, h("div", { class: "validity" }, h("p", { class: "notice" }, "This payload has expired. Prepare it again, then sign."), again()));
+        fill(ways);
+      };
+      ticking = setInterval(say, LOOK);
+      say();
+    }
+
+    // The codes are drawn when somebody wants them.
+    function hidden(payload, take) {
+      const place = h("div");
+      const toggled = async ({ target }) => {
+        if (!target.open || place.childElementCount) return;
+        try {
+          fill(place, await otherWays(payload, take));
+        } catch (error) {
+          if (!signal.aborted) fill(place, problemOf(error));
+        }
+      };
+      return h("details", { ontoggle: toggled }, h("summary", {}, "Sign another way"), place);
+    }
+
+    function walletWay(from, payload, take, finish) {
+      const title = titleOf(from.wallet);
+      const said = h("div", { "aria-live": "polite" });
+      const button = h("button", { type: "button", class: "primary", onclick: sign }, `Sign with ${title}`);
+
+      async function sign() {
+        const waiting = new AbortController();
+        const stop = () => waiting.abort();
+        signal.addEventListener("abort", stop);
+        button.disabled = true;
+        fill(said, h("p", {}, `Waiting for ${title}. Compare what its window shows, and confirm there. `, h("button", { type: "button", onclick: stop }, "Stop waiting")));
+        try {
+          const answer = await signWith(from, payload.signer_payload, waiting.signal);
+          if (answer.signedTransaction) finish(await verified(answer.signedTransaction, from));
+          else if (answer.signature) await take(answer.signature);
+          else throw new Error(`${title} returned no signature. Nothing was sent.`);
+          fill(said);
+        } catch (error) {
+          fill(said, error.name !== "AbortError" && problemOf(error));
+        } finally {
+          button.disabled = false;
+          signal.removeEventListener("abort", stop);
+        }
+      }
+
+      return h("div", {}, h("div", { class: "actions" }, button), said);
+    }
+
+    prepare();
+  }
+
+  async function payloadFor(account, fields) {
+    const source = transaction.draft ?? { chain: transaction.chain, tx: transaction.tx };
+    const paid = transaction.feeAsset ? { fee_asset: transaction.feeAsset } : {};
+    const payload = await post("/api/tx/payload", { ...source, ...fields, ...paid, sender: account.here }, signal);
+    // The simulation was of this call; a payload of another one is never shown to a wallet.
+    if (payload.signer_payload.method !== transaction.callData) throw new Error("The transaction has changed since it was simulated. Refresh it, and simulate it again.");
+    return payload;
+  }
+
+  // Returns a transaction that a wallet has signed and written itself, if it does what was shown.
+  async function verified(tx, account) {
+    let decoded;
+    try {
+      decoded = await post("/api/tx/decode", { chain: transaction.chain, tx }, signal);
+    } catch (error) {
+      if (error.status !== 422) throw error;
+      throw new Error(`${titleOf(account.wallet)} returned something else than a transaction (${error.message}). It is not sent.`);
+    }
+    if (decoded.form !== "signed extrinsic" || decoded.call_data !== transaction.callData) {
+      throw new Error(`${titleOf(account.wallet)} signed another transaction than the one shown here: it ${decoded.says}. It is not sent.`);
+    }
+    if (String(decoded.signature.signer) !== account.here) {
+      throw new Error(`${titleOf(account.wallet)} signed for ${decoded.signature.signer}, not for ${account.here}. It is not sent.`);
+    }
+    return { tx, hash: decoded.hash };
+  }
+
+  async function otherWays(payload, take) {
+    const json = JSON.stringify(payload.signer_payload, null, 2);
+    const codes = transaction.accountBytes === 32 ? await payloadCodes(payload.vault_payload, signal) : null;
+    return h("div", { class: "columns" },
+      codes && h("section", { class: "card", "aria-labelledby": "vault" },
+        h("h3", { id: "vault" }, "Polkadot Vault"),
+        h("p", { class: "hint" }, "For an ed25519 key, choose the key type under Advanced."),
+        codes, signatureReader(take, signal)),
+      h("section", { class: "card", "aria-labelledby": "other-signer" },
+        h("h3", { id: "other-signer" }, "Another signer"),
+        h("p", { class: "hint" }, "Any program that signs polkadot.js's SignerPayloadJSON, or plain bytes."),
+        h("div", { class: "actions" },
+          h("a", { class: "button", download: "payload.json", href: `data:application/json,${encodeURIComponent(json)}` }, "Download payload.json"),
+          copyButton("Copy SignerPayloadJSON", JSON.stringify(payload.signer_payload)),
+          copyButton("Copy bytes to sign", payload.bytes_to_sign)),
+        pasted(take, "Signature", "Hex of 64 to 66 bytes.")));
+  }
+
+  clear();
+  return { body, open, clear };
+}
+
+function advancedFields({ symbol }, account, fee) {
+  return h("form", { class: "advanced", onsubmit: (event) => event.preventDefault() },
+    field("nonce", "Nonce", { hint: "Default: the next nonce of the account on the chain. Required offline.", inputmode: "numeric" }),
+    field("tip", `Tip, in ${symbol}`, { hint: "In whole tokens, for example 0.01. Default: none.", inputmode: "decimal" }),
+    selection("era", "Valid for", PERIODS, ""),
+    selection("crypto", "Key type, for Polkadot Vault", [["sr25519", "sr25519"], ["ed25519", "ed25519"]], account.type === "ed25519" ? "ed25519" : "sr25519"),
+    fee);
+}
+
+function options(advanced, { decimals }) {
+  const given = values(advanced);
+  return given.tip ? { ...given, tip: rawAmount(given.tip, decimals) } : given;
+}

@@ -1,0 +1,34 @@
+// Signed transactions that the daemon has not taken yet. This tab keeps them, so that a reload loses none.
+
+import { keepIn, readKept } from "./storage.js";
+
+const KEY = "scenarioctl.signed";
+
+function all() {
+  const found = readKept("sessionStorage", KEY);
+  return found !== null && typeof found === "object" && !Array.isArray(found) ? found : {};
+}
+
+const write = (records) => keepIn("sessionStorage", KEY, records);
+
+const TEXTS = ["source", "chain", "tx", "signed", "hash", "address"];
+
+const whole = (record) => record !== null && typeof record === "object" && TEXTS.every((name) => typeof record[name] === "string" && record[name]);
+
+// `source` names what was signed: a transaction of a scenario, or a draft of a job.
+export function keep(source, record) {
+  write({ ...all(), [source]: record });
+}
+
+export function kept(source) {
+  const record = all()[source];
+  return whole(record) ? record : null;
+}
+
+export function keptByHash(hash) {
+  return Object.values(all()).find((record) => whole(record) && record.hash === hash) ?? null;
+}
+
+export function forget(hash) {
+  write(Object.fromEntries(Object.entries(all()).filter(([, record]) => record?.hash !== hash)));
+}

@@ -1,0 +1,80 @@
+// The second step: the daemon runs the transaction on every chain it touches, for the account that will sign it.
+
+import { get, post } from "./api.js";
+import { fill, h, problemOf, selection } from "./dom.js";
+import { account as shown, amount } from "./format.js";
+
+const VERDICTS = { ok: "Will succeed", refused: "Will fail", unknown: "Couldn't be simulated" };
+
+// `ended(passed, check)` hears of every result, and of null while there is none; `chosen()` of another asset that pays the fee.
+export function simulationStep(transaction, ended, chosen, signal) {
+  const place = h("div", { "aria-live": "polite" });
+  const advanced = h("div");
+  const body = h("div", {}, place, advanced);
+  let run = 0;
+  offerFeeAssets(advanced, transaction, chosen, signal);
+
+  async function simulate(account) {
+    const number = ++run;
+    ended(null);
+    fill(place, h("p", {}, "Simulating on every chain that the transaction touches…"));
+    const again = h("button", { type: "button", onclick: () => simulate(account) }, "Simulate again");
+    const { chain, tx, feeAsset } = transaction;
+    try {
+      const check = await post("/api/tx/check", { chain, tx, sender: account.here, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
+      if (number !== run) return;
+      const verdict = check.verdict in VERDICTS ? check.verdict : "unknown";
+      fill(place, h("p", { class: `verdict ${verdict}` }, VERDICTS[verdict]), result(check), h("div", { class: "actions" }, again));
+      ended(verdict === "ok", check);
+    } catch (error) {
+      if (signal.aborted || number !== run) return;
+      fill(place, h("p", { class: "verdict unknown" }, VERDICTS.unknown), problemOf(error), h("div", { class: "actions" }, again));
+      ended(false);
+    }
+  }
+
+  function clear() {
+    run += 1;
+    fill(place, h("p", { class: "hint" }, "Runs by itself once the account is chosen."));
+  }
+
+  clear();
+  return { body, simulate, clear };
+}
+
+// Offers the assets in which the chain takes fees, if it takes more than its own. Wallets built on polkadot.js misread assets of Ethereum.
+async function offerFeeAssets(place, transaction, chosen, signal) {
+  if (transaction.role !== "asset_hub") return;
+  const { assets } = await get("/api/assets", { chain: transaction.chain }, signal).catch(() => ({ assets: [] }));
+  const taken = assets.filter(({ canonical, location, pays_fees: pays }) => pays && canonical && !location.includes("Ethereum"));
+  if (taken.length < 2) return;
+  const options = taken.map(({ id, kind, symbol }) => [kind === "native" ? "" : id, symbol]);
+  const choice = selection("fee_asset", "Pay the fee in", options, "");
+  choice.querySelector("select").addEventListener("change", ({ target }) => {
+    transaction.feeAsset = target.value;
+    chosen();
+  });
+  fill(place, h("details", {}, h("summary", {}, "Advanced"), choice));
+}
+
+const whole = ({ human, value, asset }) => (human ? amount(human, value) : `${value} ${asset}`);
+
+function result(check) {
+  const reasons = [...check.reasons, ...check.warnings];
+  const credits = check.credits.filter(({ system }) => !system);
+  return [
+    reasons.length > 0 && h("ul", {}, reasons.map((reason) => h("li", {}, reason))),
+    check.steps.length > 0 && h("table", {},
+      h("caption", { class: "offscreen" }, "Amounts that leave, fees of each hop, amounts that arrive"),
+      h("thead", {}, h("tr", {}, ["Chain", "Step", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, whole(step)))))),
+    // Shows the signer any account that they did not mean to pay.
+    credits.length > 0 && h("table", {},
+      h("caption", {}, "Credited accounts"),
+      h("thead", {}, h("tr", {}, ["Chain", "Account", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, credits.map((each) => h("tr", {},
+        h("td", {}, each.chain),
+        h("td", {}, shown(each.account), each.role ? ` (${each.role})` : ""),
+        h("td", {}, whole(each)))))),
+  ];
+}

@@ -1,0 +1,91 @@
+// The transactions of a scenario, each with what it does and the button to sign it.
+
+import { onGone, post } from "./api.js";
+import { copyButton, fill, h, problemOf } from "./dom.js";
+import { amount } from "./format.js";
+
+export function transactionPart(scenario, signal) {
+  const place = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting…"));
+  const heading = h("h2", { id: "transaction" }, "Unsigned transaction");
+  let outage = false;
+
+  async function draft() {
+    outage = false;
+    try {
+      const full = await post("/api/scenario/info/full", { id: scenario.id }, signal);
+      const { result } = full;
+      const several = result.transactions ?? [];
+      heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
+      const rows = several.length ? several : [{ ...result, warnings: full.warnings }];
+      fill(place,
+        several.length > 1 && h("p", { class: "hint" }, "Each one is signed and sent by itself, in this order."),
+        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, signal)))),
+        h("div", { class: "actions" }, h("button", { type: "button", onclick: draft }, "Refresh")));
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(place, problemOf(error), h("p", {}, h("button", { type: "button", onclick: draft }, "Try again")));
+      outage = error.code === "gone";
+    }
+  }
+
+  draft();
+  onGone((gone) => { if (!gone && outage) draft(); }, signal);
+  return h("section", { "aria-labelledby": "transaction" }, heading, place);
+}
+
+function transaction(scenario, row, first, signal) {
+  const { node = "" } = row;
+  const step = scenario.nodes.find(({ id }) => id === node);
+  if (row.error) {
+    return h("article", { class: "card" },
+      h("p", { class: "says" }, step?.text || node),
+      h("p", { class: "problem" }, row.error));
+  }
+  const link = new URLSearchParams({ scenario: scenario.id, ...(node && { node }) });
+  const says = h("p", { class: "says" }, step?.text || row.summary);
+  const more = h("div");
+  const decode = async () => {
+    try {
+      const decoded = await post("/api/tx/decode", { chain: row.source_chain, tx: row.tx }, signal);
+      fill(says, decoded.says);
+      fill(more, facts(row, decoded), hexOf(row.tx),
+        h("div", { class: "actions" }, copyButton("Copy hex", row.tx), copyButton("Copy call data", decoded.call_data)),
+        argumentsOf(decoded));
+    } catch (error) {
+      if (!signal.aborted) fill(more, problemOf(error));
+    }
+  };
+  const sign = h("a", { class: "button primary", href: `#/sign/?${link}` }, "Sign and send");
+  const warnings = (row.warnings ?? []).map((warning) => h("p", { class: "notice" }, warning));
+  // Each is decoded by a request of its own: the others when somebody looks.
+  if (first) decode();
+  const details = first ? more : h("details", { ontoggle: ({ target }) => { if (target.open && !more.childElementCount) decode(); } }, h("summary", {}, "Details"), more);
+  return h("article", { class: "card" }, says, warnings, h("div", { class: "actions" }, sign), details);
+}
+
+function facts(row, decoded) {
+  const rows = [
+    ["Chain", row.source_chain],
+    ["Destination", row.dest_chain],
+    ["Type", row.txtype],
+    row.asset && ["Asset", row.asset],
+    row.amount !== "0" && ["Amount", amount(row.amount)],
+    ["Runtime", `${decoded.spec_version}${decoded.offline ? ", built offline, not checked against a node" : ""}`],
+  ].filter(Boolean);
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value)))));
+}
+
+const hexOf = (tx) => h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, tx);
+
+// The call as a tree, after the bytes of its transaction if they are given.
+export function argumentsOf(decoded, tx = "") {
+  return h("details", {}, h("summary", {}, tx ? "Bytes and arguments of the call" : "Arguments of the call"), tx && hexOf(tx), tree(decoded.call));
+}
+
+export function tree(value) {
+  if (Array.isArray(value)) return value.length ? h("ul", {}, value.map((each) => h("li", {}, tree(each)))) : "(none)";
+  if (value !== null && typeof value === "object") {
+    return h("ul", {}, Object.entries(value).map(([name, each]) => h("li", {}, h("b", {}, name), ": ", tree(each))));
+  }
+  return h("code", {}, value === null ? "none" : String(value));
+}

@@ -1,0 +1,70 @@
+"""The way to a signature on the page, up to what the daemon says of a transaction that was sent."""
+
+from typing import Any
+
+from tests.browser.page import Daemon, Page
+from tests.browser.wallets import LivingChain, payload_asked_for
+from tests.network import FakeNetwork
+from tests.test_check import ALICE
+
+#: What the fixture `started` gives.
+Started = tuple[Page, Daemon, FakeNetwork, LivingChain]
+
+
+def connect(page: Page, link: str) -> None:
+    """Choose the first account of Talisman for the transaction of *link*."""
+    page.open(f"/#/sign/?{link}")
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+
+
+def paste_address(page: Page, link: str, address: str = ALICE) -> None:
+    """Choose an account that no wallet has for the transaction of *link*."""
+    page.open(f"/#/sign/?{link}")
+    page.fill("sender", address)
+    page.press("Use this account")
+
+
+def to_the_wallet(page: Page, link: str) -> dict[str, Any]:
+    """Choose the first account for the transaction of *link*, and have the wallet asked; return what it is asked."""
+    connect(page, link)
+    page.wait_for("Valid for about")
+    page.press("Sign with Talisman")
+    return payload_asked_for(page)
+
+
+def paste_signature(page: Page, signature: str, *, place: str = "other-signer") -> None:
+    """Paste a signature where *place* has the heading."""
+    page.fill("signature", signature, within=f"[aria-labelledby={place}]")
+    page.find(f"[aria-labelledby={place}] form button[type=submit]").click()
+
+
+def status(**more: Any) -> dict[str, Any]:
+    """Return an answer of /api/tx/status."""
+    return {
+        "chain": "polkadot",
+        "hash": "0x" + "ab" * 32,
+        "state": "unknown",
+        "summary": "It wasn't sent from here, and it isn't in the newest blocks of polkadot.",
+        "sent": None,
+        "signer": "",
+        "nonce": None,
+        "block": None,
+        "block_number": None,
+        "extrinsic_index": None,
+        "success": None,
+        "fee": None,
+        "fee_human": "",
+        "fee_paid_in": None,
+        "events": [],
+        "error": "",
+        "notes": [],
+        "valid_until_block": None,
+        "searched_block": None,
+        "job": "",
+        "draft": None,
+        "arrivals": [],
+        "settled": False,
+        "warnings": [],
+        **more,
+    }

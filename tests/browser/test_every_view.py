@@ -1,0 +1,111 @@
+"""Every view of the page: nothing that a program says to itself, nothing out of reach, light and dark, wide and narrow."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.browser.page import Daemon, Page
+from tests.browser.reading import AXE, STRAY, violations
+from tests.browser.scenarios import a_flow, a_remark, a_transfer, diagram_of, post
+
+pytestmark = pytest.mark.acceptance
+
+_STEPS: list[dict[str, Any]] = [
+    {"type": "Remark", "chain": "polkadot", "text": "first"},
+    {"type": "delay", "seconds": 1},
+    {"type": "http", "method": "GET", "url": "http://127.0.0.1:9/never"},
+    {"type": "Remark", "chain": "assetHub", "text": "after the failure"},
+]
+
+
+@pytest.fixture(scope="module")
+def links(daemon: Daemon) -> Iterator[dict[str, str]]:
+    """Return a link to each view, by what it shows."""
+    transfer, remark = a_transfer(daemon), a_remark(daemon)
+    several = a_flow(daemon, {"steps": _STEPS})
+    odd = str(post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("odd"))})["shortUrl"])
+    empty = str(
+        post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": [], "edges": []})})["shortUrl"]
+    )
+    post(daemon, "/job/start", {"id": remark, "every": "1h"})
+    for id in (remark, transfer):
+        post(daemon, "/job/run", {"id": id})
+    with suppress(AssertionError):
+        # Its request goes nowhere, so the run fails.
+        post(daemon, "/job/run", {"id": several})
+    (draft,) = post(daemon, "/scenario/tx", {"id": transfer, "tail": 1})["mempool"]
+    yield {
+        "home": "/#/",
+        "list": "/#/scenarios",
+        "transfer": f"/#/create/?diagramData={transfer}",
+        "job": f"/#/create/?diagramData={remark}",
+        "several steps": f"/#/create/?diagramData={several}",
+        "odd": f"/#/create/?diagramData={odd}",
+        "empty": f"/#/create/?diagramData={empty}",
+        "unknown scenario": "/#/create/?diagramData=nobody000",
+        **{f"new {kind}": f"/#/new/{kind}" for kind in ("transfer", "swap", "remark", "flow")},
+        "edit": f"/#/edit/{several}",
+        "edit odd": f"/#/edit/{odd}",
+        "duplicate": f"/#/duplicate/{transfer}",
+        "import": "/#/import",
+        "sign": f"/#/sign/?scenario={transfer}",
+        "sign a draft": f"/#/sign/?job={transfer}&draft={draft['seq']}",
+        "sign nothing": "/#/sign/?job=nobody000&draft=1",
+        "sent": f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}",
+        "not found": "/#/nowhere",
+    }
+
+
+VIEWS = [
+    *("home", "list", "transfer", "job", "several steps", "odd", "empty", "unknown scenario"),
+    *("new transfer", "new swap", "new remark", "new flow", "edit", "edit odd", "duplicate", "import"),
+    *("sign", "sign a draft", "sign nothing", "sent", "not found"),
+]
+
+
+def open_view(page: Page, link: str) -> None:
+    page.open(link)
+    page.wait(lambda: page.browser.find_elements("css selector", "main h1"))
+    page.wait(
+        lambda: page.browser.execute_script(
+            "const main = document.querySelector('main');"
+            "return !main.querySelector('[aria-busy=true]') && !/(Drafting|Loading|Simulating)…/.test(main.innerText)"
+        )
+    )
+
+
+def all_text(page: Page) -> str:
+    """Return all that is read or read aloud."""
+    return str(
+        page.browser.execute_script(
+            """
+            const texts = [document.title, document.body.innerText];
+            for (const each of document.querySelectorAll("*")) {
+              for (const name of ["aria-label", "title", "alt", "placeholder", "value", "href"]) {
+                if (each.hasAttribute(name)) texts.push(each.getAttribute(name));
+              }
+            }
+            return texts.join("\\n");
+            """
+        )
+    )
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_it_can_be_read_by_everybody(page: Page, links: dict[str, str], view: str) -> None:
+    open_view(page, links[view])
+
+    text = all_text(page)
+    assert STRAY.findall(text) == []
+    assert ("Page not found" in text) == (view == "not found")
+    # Some views are of what doesn't exist.
+    assert [each for each in page.complaints() if "the server responded with a status of" not in each] == []
+    with page.screen(390, 800):
+        assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    if AXE.exists():
+        for scheme in ("light", "dark"):
+            with page.color_scheme(scheme):
+                assert violations(page) == [], scheme

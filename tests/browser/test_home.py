@@ -1,0 +1,263 @@
+"""The home in a browser: what needs somebody appears and goes by itself, and old news are seen to be old."""
+
+import re
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.page import Daemon, Page, connected
+from tests.browser.reading import barriers, look, needs_axe
+from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
+from tests.node import Gone
+
+pytestmark = pytest.mark.acceptance
+
+#: Bytes of the page's files that the home loads, decoded.
+WEIGHT = 90 * 1024
+
+
+def counted(page: Page) -> int:
+    """Return the number in the tab's title."""
+    found = re.match(r"\((\d+)\) Home", page.browser.title)
+    return int(found[1]) if found else 0
+
+
+def test_an_empty_store_offers_four_choices(own: tuple[Page, Daemon]) -> None:
+    page, _ = own
+    page.open("/")
+    page.wait_for("No scenarios yet.")
+
+    titles = [each.text for each in page.browser.find_elements("css selector", ".beginning b")]
+    assert titles == ["Transfer", "Swap", "Import", "Sample scenario"]
+    links = [each.get_attribute("href") for each in page.browser.find_elements("css selector", "a.beginning")]
+    assert [str(each).partition("#")[2] for each in links] == ["/new/transfer", "/new/swap", "/import"]
+    assert "Needs you" not in page.text()
+    look(page)
+    page.find("button.beginning").click()
+    page.wait_for("Run now")
+    assert page.find("main h1").text == "Sample"
+    assert page.complaints() == []
+
+
+def test_needs_appear_and_go_without_a_reload(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    transfer = a_transfer(daemon)
+    page.open("/")
+    page.wait_for("Nothing needs you.")
+    assert (counted(page), page.browser.title) == (0, "Home – scenarioctl")
+
+    post(daemon, "/job/run", {"id": transfer})
+    page.wait_for("1 thing needs you.")
+    link = page.find("a[href^='#/sign/']")
+    assert str(link.get_attribute("href")).endswith(f"#/sign/?job={transfer}&draft=1")
+    assert "1.5 DOT on polkadot, expires in 23 hours" in page.text()
+    assert counted(page) == 1
+
+    post(daemon, "/job/start", {"id": transfer, "every": "12h"})
+    post(daemon, "/job/pause", {"id": transfer})
+    page.wait_for("2 things need you.")
+    page.wait_for("paused on request")
+    assert counted(page) == 2
+    page.press("Resume")
+    page.wait_for("1 thing needs you.")
+    page.wait(lambda: "paused on request" not in page.text())
+    look(page)
+
+    post(daemon, "/job/stop", {"id": transfer})
+    post(daemon, "/api/scenario/delete", {"id": transfer})
+    page.wait_for("No scenarios yet.")
+    assert counted(page) == 0
+    assert page.complaints() == []
+
+
+def test_a_failing_job_is_said_with_its_bars_and_why(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_flow(daemon, {"name": "Ask", "steps": [UNREACHABLE]})
+    page.open("/")
+    page.wait_for("No job yet.")
+    post(daemon, "/job/start", {"id": scenario, "every": "1h"})
+
+    page.wait_for("Failed")
+    page.wait_for("nowhere.invalid")
+    bars = page.find("svg.bars")
+    assert bars.get_attribute("aria-label") == "Last run: 0 succeeded, 1 failed, the newest failed"
+    assert len(bars.find_elements("css selector", "rect.failed")) == 1
+    assert page.find("table.list .when time").text in ("in 59 minutes", "in 1 hour")
+
+
+def test_what_has_the_focus_keeps_it_when_news_come(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    post(daemon, "/job/run", {"id": scenario})
+    page.open("/")
+    page.wait_for("1 thing needs you.")
+    page.browser.execute_script("document.querySelector('.need a.button').focus()")
+
+    post(daemon, "/job/run", {"id": a_remark(daemon, "another")})
+    page.wait_for("2 things need you.")
+
+    focused = page.browser.execute_script("return document.activeElement.getAttribute('data-key')")
+    assert focused == f"sign {scenario}"
+
+
+def test_old_news_are_seen_to_be_old_and_new_ones_come_by_themselves(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    a_remark(daemon)
+    # A clock that can be moved: nobody waits for half a minute.
+    clock = "{ const real = Date.now; window.ahead = 0; Date.now = () => real() + window.ahead; }"
+    with page.with_script(clock):
+        page.open("/")
+        page.wait_for("Worker running")
+        daemon.stop()
+        page.wait_for("The daemon is not responding.")
+        page.browser.execute_script("window.ahead = 40000")
+        page.wait_for("No news since")
+        before = page.find(".stale .notice").text
+        page.wait(lambda: page.find(".stale .notice").text != before)
+
+        daemon.start()
+
+        page.wait(lambda: "No news since" not in page.text())
+        page.wait(lambda: "The daemon is not responding." not in page.text())
+        assert not page.browser.find_elements("css selector", ".stale")
+        post(daemon, "/job/run", {"id": a_remark(daemon, "later")})
+        page.wait_for("1 thing needs you.")
+
+
+def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path) -> None:
+    with connected(browser, tmp_path) as (page, daemon, network):
+        now = int(time.time())
+        network.chains["polkadot"].store("Timestamp", "Now", value=(now - 5) * 1000)
+        post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "x"})
+        page.open("/")
+        page.wait_for("Polkadot block 100, ")
+        first = page.find(".strip [data-since]").text
+        assert re.fullmatch(r"\d+ s ago", first)
+        # It grows, although no block comes.
+        page.wait(lambda: page.find(".strip [data-since]").text != first)
+
+        def leave(*_: object) -> None:
+            raise Gone(True)
+
+        network.chains["polkadot"].node.answers["chain_getHeader"] = leave
+        page.wait_for("Polkadot unreachable")
+        look(page)
+
+
+def test_the_home_asks_once_and_listens(page: Page, daemon: Daemon) -> None:
+    a_remark(daemon)
+    page.open("/")
+    page.wait_for("Worker running")
+    time.sleep(2)
+
+    asked = page.browser.execute_script(
+        "return performance.getEntriesByType('resource').map(each => new URL(each.name).pathname)"
+    )
+    assert [each for each in asked if not each.startswith("/web/")] == []
+    assert page.browser.execute_script("return performance.getEntriesByType('resource').length") < 20
+
+
+def loaded(page: Page) -> list[Any]:
+    found = page.browser.execute_script(
+        "return performance.getEntriesByType('resource').map("
+        "each => [new URL(each.name).pathname, each.decodedBodySize, each.startTime, each.responseEnd])"
+    )
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_home_is_small_and_loads_in_one_round(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    page.open("/")
+    page.wait_for("No scenarios yet.")
+    files = [each for each in loaded(page) if each[0].startswith("/web/")]
+    index = urllib.request.urlopen(daemon.url + "/", timeout=20).read()
+
+    weight = len(index) + sum(each[1] for each in files)
+    assert weight <= WEIGHT, sorted((each[1], each[0]) for each in files)
+    # What main.js imports is asked for before main.js has come.
+    named = set(re.findall(r'(?:href|src)="(/web/[^"]+)"', index.decode()))
+    assert {each[0] for each in files} <= named
+
+
+def test_a_slow_network_shows_a_skeleton_at_once(own: tuple[Page, Daemon]) -> None:
+    page, _ = own
+    # The stream's first event never comes.
+    with page.blocked("*/api/status/events"):
+        page.open("/")
+        page.wait(lambda: len(page.browser.find_elements("css selector", ".home .skeleton")) == 3)
+        assert [each.text for each in page.browser.find_elements("css selector", "main h2")] == [
+            "Needs you",
+            "Jobs",
+            "Scenarios",
+        ]
+        assert page.find(".home").get_attribute("aria-busy") == "true"
+    page.wait_for("No scenarios yet.")
+
+
+def test_before_the_scripts_have_come_there_is_a_skeleton(own: tuple[Page, Daemon]) -> None:
+    page, _ = own
+    with page.blocked("*/web/home.js"):
+        page.open("/")
+        assert "Loading…" in page.text()
+        assert page.find("main .skeleton").is_displayed()
+
+
+def test_the_keys_alone_get_to_what_needs_somebody(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    post(daemon, "/job/run", {"id": scenario})
+    page.open("/")
+    page.wait_for("1 thing needs you.")
+    for _ in range(30):
+        page.keys(Keys.TAB)
+        name = page.browser.execute_script("return document.activeElement.getAttribute('aria-label') ?? ''")
+        if name.startswith("Sign and send"):
+            break
+    page.keys(Keys.ENTER)
+
+    page.wait(lambda: f"#/sign/?job={scenario}&draft=1" in page.browser.current_url)
+
+
+def test_the_list_has_titles_receivers_tags_and_last_runs(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    transfer = a_transfer(daemon)
+    post(daemon, "/api/scenario/rename", {"id": transfer, "name": "Pay the rent"})
+    post(daemon, "/api/scenario/tag", {"id": transfer, "tags": ["monthly"]})
+    post(daemon, "/job/run", {"id": transfer})
+    for path in ("/", "/#/scenarios"):
+        page.open(path)
+        page.wait_for("Pay the rent")
+        page.wait_for("succeeded")
+        text = page.text()
+        for each in ("1.5 DOT · Polkadot → Asset Hub", transfer, "monthly"):
+            assert each in text, path
+        picture = page.find(".receiver img")
+        page.wait(lambda: page.browser.execute_script("return arguments[0].naturalWidth", picture))  # noqa: B023
+        look(page)
+    assert page.complaints() == []
+
+
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_no_violations(own: tuple[Page, Daemon], scheme: str, width: int) -> None:
+    page, daemon = own
+    with page.color_scheme(scheme), page.screen(width):
+        page.open("/")
+        page.wait_for("No scenarios yet.")
+        assert barriers(page) == []
+        transfer, paused = a_transfer(daemon), a_remark(daemon)
+        failing = a_flow(daemon, {"steps": [UNREACHABLE]})
+        for id in (transfer, paused, failing):
+            post(daemon, "/job/start", {"id": id})
+        post(daemon, "/job/pause", {"id": paused})
+        for words in ("paused on request", "nowhere.invalid", "1.5 DOT on polkadot"):
+            page.wait_for(words)
+        assert barriers(page) == []
+        page.browser.execute_script("document.querySelector('.home').classList.add('stale')")
+        assert barriers(page) == []

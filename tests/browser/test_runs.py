@@ -1,0 +1,270 @@
+"""The runs of a job in a browser: one by one, the newest first, as many lines and drafts as there are."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.model.jobs import SECOND, FinishedRun, Retention
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.stores import open_store
+from tests.browser.page import LONG_TASKS, Daemon, Page
+from tests.browser.reading import look
+from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
+from tests.runner import finish as act
+from tests.test_store_jobs import DRAFT
+
+pytestmark = pytest.mark.acceptance
+
+#: Milliseconds that no task of the page takes: the goal is 100, and a busy machine is slower; a page that stands still takes 10 000.
+LONGEST = 1000
+
+
+def summaries(page: Page) -> list[str]:
+    found = page.browser.execute_script(
+        "return [...document.querySelectorAll('.runs summary')]"
+        ".filter(e => e.parentElement.parentElement.dataset.run).map(e => e.innerText)"
+    )
+    return [str(each) for each in found]
+
+
+def opened(page: Page, scenario: str) -> None:
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("Run now")
+
+
+def leave(folder: Path, scenario: str, *runs: tuple[int, int]) -> None:
+    """Store runs with so many lines and drafts."""
+    store = open_store(folder / "scenarios.db")
+    now = 1_763_666_958_000_000_000
+    limit = Retention(log_lines=50_000, mempool_entries=5_000)
+    for number, (lines, drafts) in enumerate(runs):
+        began = now + number * 60 * SECOND
+        run = FinishedRun(
+            job=scenario,
+            epoch=None,
+            planned=began,
+            started=began,
+            finished=began + 2 * SECOND,
+            lines=tuple(f"line {number}.{each}" for each in range(lines)),
+            drafts=tuple(replace(DRAFT, date=began + SECOND + each) for each in range(drafts)),
+        )
+        assert act(store.finish_run(run, retention=limit))
+    act(store.close())
+
+
+def sent(folder: Path, **more: Any) -> SentTransaction:
+    """Store a transaction that was sent."""
+    transaction = SentTransaction(
+        chain="polkadot", hash="0x" + "ab" * 32, sent=1, at_block=1, searched=1, **more
+    )
+    store = open_store(folder / "scenarios.db")
+    assert act(store.sent().add(transaction)) is None
+    act(store.close())
+    return transaction
+
+
+def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_transfer(daemon)
+    opened(page, scenario)
+    page.wait_for("No runs yet.")
+
+    page.press("Run now")
+    page.wait_for("workload executed")
+    page.press("Run now")
+    page.wait(lambda: len(summaries(page)) == 2)
+
+    assert [each.split(",")[0] for each in summaries(page)] == ["succeeded Run 2", "succeeded Run 1"]
+    assert all("1 draft" in each for each in summaries(page))
+    page.wait(lambda: len(page.browser.find_elements("css selector", ".runs details[open][open] .log")) == 1)
+    assert "xTransfer polkadot, 1.5 DOT" in page.text()
+    amount = page.find(".mempool .amount")
+    assert (amount.text, amount.get_attribute("title")) == ("1.5 DOT", "15000000000 in the smallest unit")
+    sign = page.find(".mempool a.button")
+    assert str(sign.get_attribute("href")).endswith(f"#/sign/?job={scenario}&draft=2")
+    look(page)
+    assert page.complaints() == []
+
+
+def test_a_failed_run_is_red_and_says_why(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_flow(daemon, {"steps": [UNREACHABLE]})
+    opened(page, scenario)
+    page.press("Run now")
+    page.wait(lambda: summaries(page))
+
+    (summary,) = summaries(page)
+    assert summary.startswith("failed Run 1")
+    assert "nowhere.invalid" in summary
+    assert page.find("li[data-run]").get_attribute("class") == "failed"
+    page.wait_for("workload executed")
+    # Its last line alone would say that all went well.
+    assert page.find(".log .wrong").text
+    look(page)
+
+
+def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    opened(page, scenario)
+    page.fill("every", "1h")
+    page.press("Start")
+    page.wait_for("every 1h, next run in")
+    page.wait(lambda: summaries(page))
+    page.press("Pause")
+    page.wait_for("paused on request")
+    page.press("Resume")
+    page.wait(lambda: "paused on request" not in page.text())
+    page.find("[aria-labelledby=job] summary").click()
+    page.fill("every", "2h", within="[aria-labelledby=job] details")
+    page.press("Change")
+    page.wait_for("every 2h")
+    page.press("Stop")
+    page.wait_for("not running")
+
+    assert page.find("[name=every]").is_displayed()
+    look(page)
+    assert page.complaints() == []
+
+
+def test_a_run_elsewhere_is_seen_as_it_ends(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    opened(page, scenario)
+    page.wait_for("No runs yet.")
+
+    post(daemon, "/job/run", {"id": scenario})
+
+    page.wait(lambda: len(summaries(page)) == 1)
+    page.wait_for("workload executed")
+
+
+def test_a_run_that_waits_shows_its_lines_meanwhile(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    flow = {
+        "steps": [{"type": "Remark", "chain": "polkadot", "text": "x"}, {"type": "delay", "seconds": 3600}]
+    }
+    scenario = a_flow(daemon, flow)
+    opened(page, scenario)
+    page.press("Start")
+
+    page.wait_for("Run in progress")
+    page.wait_for("Drafted polkadot > Remark > polkadot")
+    page.wait_for("a run is in progress")
+    look(page)
+
+
+def test_a_large_log_and_many_drafts_open_without_a_long_task(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    daemon.stop()
+    leave(daemon.folder, scenario, (3, 1), (10_000, 1_000))
+    daemon.start()
+    with page.with_script(LONG_TASKS):
+        longest = []
+        # Other programs of a busy machine make tasks longer, never shorter.
+        for _ in range(6):
+            opened(page, scenario)
+            page.wait_for("line 1.9999")
+            page.wait_for("Show older lines")
+            page.wait_for("Show older drafts")
+            page.press("Show older lines")
+            page.wait(lambda: "line 1.0\n" in shown_lines(page) + "\n")
+            page.press("Show older drafts")
+            page.wait(
+                lambda: len(page.browser.find_elements("css selector", ".mempool .chunk > ol > li")) == 1000
+            )
+            longest.append(max(page.browser.execute_script("return window.tasks"), default=0))
+            if longest[-1] < LONGEST:
+                break
+
+        count = page.browser.execute_script(
+            "return document.querySelectorAll('.log .chunk > ol > li').length"
+        )
+        assert count == 10_000
+        assert min(longest) < LONGEST, longest
+        assert page.complaints() == []
+
+
+def shown_lines(page: Page) -> str:
+    return str(
+        page.browser.execute_script(
+            "return document.querySelector('.log .chunk li:first-child span')?.textContent ?? ''"
+        )
+    )
+
+
+def test_older_runs_come_on_demand(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    daemon.stop()
+    leave(daemon.folder, scenario, *[(2, 0)] * 45)
+    daemon.start()
+    opened(page, scenario)
+    page.wait(lambda: len(summaries(page)) == 20)
+    page.press("Show older runs")
+    page.wait(lambda: len(summaries(page)) == 40)
+    page.press("Show older runs")
+    page.wait(lambda: len(summaries(page)) == 45)
+
+    assert not page.find("[aria-labelledby=runs] > p button").is_displayed()
+    page.browser.execute_script("document.querySelector(\"li[data-run='1'] summary\").click()")
+    page.wait_for("line 0.1")
+
+
+def test_a_draft_that_was_sent_is_marked(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    post(daemon, "/job/run", {"id": scenario})
+    daemon.stop()
+    transaction = sent(daemon.folder, job=scenario, draft=1)
+    daemon.start()
+    opened(page, scenario)
+
+    page.wait_for("May have been sent")
+    assert "Sign and send" not in page.find(".mempool").text
+    link = str(page.find(".mempool a").get_attribute("href"))
+    assert link.endswith(f"#/tx/?chain=polkadot&hash={transaction.hash}")
+    page.open("/")
+    page.wait_for("Nothing needs you.")
+
+
+def test_name_and_tags_are_changed_in_place(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_transfer(daemon)
+    opened(page, scenario)
+    assert page.find("main h1").text == "1.5 DOT · Polkadot → Asset Hub"
+    page.find(".title summary").click()
+    page.fill("name", "Rent", within=".title")
+    page.fill("tags", "monthly, home", within=".title")
+    page.press("Save")
+
+    page.wait(lambda: page.find("main h1").text == "Rent")
+    assert page.browser.title == "Rent – scenarioctl"
+    stored = post(daemon, "/api/scenario/show", {"id": scenario})
+    assert (stored["name"], stored["tags"]) == ("Rent", ["home", "monthly"])
+    page.find(".title summary").click()
+    page.fill("tags", "home", within=".title")
+    page.fill("name", "x" * 201, within=".title")
+    page.press("Save")
+    page.wait_for("name")
+    page.wait(lambda: page.browser.find_elements("css selector", ".title .problem"))
+    assert post(daemon, "/api/scenario/show", {"id": scenario})["name"] == "Rent"
+    look(page)
+
+
+def test_a_draft_whose_transaction_expired_can_be_signed_again(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_transfer(daemon)
+    post(daemon, "/job/run", {"id": scenario})
+    (row,) = post(daemon, "/scenario/tx", {"id": scenario})["mempool"]
+    sent(daemon.folder, job=scenario, draft=row["seq"], state=SentState.EXPIRED)
+
+    opened(page, scenario)
+    page.wait_for("Sent, and expired")
+    link = page.find(f".mempool a.primary[href='#/sign/?job={scenario}&draft={row['seq']}']")
+    page.browser.execute_script("arguments[0].click()", link)
+    page.wait_for("1. Account")
+    assert "signed and sent before" not in page.text()

@@ -1,0 +1,355 @@
+"""What was signed is sent once, and followed; nothing that was signed is lost on the way."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.browser.page import Daemon, Page
+from tests.browser.scenarios import a_flow, a_transfer, post
+from tests.browser.signing import Started, status, to_the_wallet
+from tests.browser.wallets import answer, extrinsic_of, signature_of, stubbed
+from tests.test_broadcast import PAID, failed
+
+pytestmark = pytest.mark.acceptance
+
+#: Scripts for `stubbed`: the answer to a broadcast is lost; the status is not known before `window.answering`.
+LOST = "if (target.includes('Broadcast') && !window.answering) return 'gone';"
+NOT_SENT = (
+    f"if (target.includes('/api/tx/status')) return window.answering ? {json.dumps(status())} : 'gone';"
+)
+
+
+def signed_once(page: Page, daemon: Daemon) -> str:
+    """Sign a transfer with the wallet; return what was signed."""
+    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    signature = signature_of(payload)
+    answer(page, signature=signature)
+    page.wait_for("Discard the signature")
+    return extrinsic_of(payload, signature)
+
+
+def test_a_reload_comes_back_to_what_was_signed(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed = signed_once(page, daemon)
+    page.browser.refresh()
+    page.wait_for("Discard the signature")
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [signed]
+
+
+def test_a_signature_is_discarded_by_who_says_so(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed_once(page, daemon)
+    page.press("Discard the signature")
+    page.alert().accept()
+
+    page.wait_for("1. Account")
+    page.wait_for("Will succeed")
+    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+    assert chain.taken == []
+
+
+def test_two_presses_send_once(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed_once(page, daemon)
+    page.browser.execute_script(
+        "const button = [...document.querySelectorAll('button')].find(each => each.textContent === 'Send');"
+        "button.click(); button.click()"
+    )
+    page.wait(lambda: chain.taken)
+    time.sleep(0.5)
+
+    assert len(chain.taken) == 1
+
+
+def test_what_may_have_been_sent_is_asked_for_before_it_is_sent_again(started: Started) -> None:
+    page, daemon, _, chain = started
+    with stubbed(page, LOST + NOT_SENT):
+        signed = signed_once(page, daemon)
+        page.press("Send")
+        page.wait_for("This transaction may have been sent. Ask for its status before you send it again.")
+        send = page.find(".step button.primary")
+        assert not send.is_enabled()
+
+        # A reload asks by itself, and still knows that it may have been sent.
+        page.browser.refresh()
+        page.wait_for("This transaction may have been sent.")
+        assert not page.find(".step button.primary").is_enabled()
+        page.browser.execute_script("window.answering = true")
+        page.press("Ask for its status")
+        page.wait_for("It was not sent: neither the daemon nor the chain knows it.")
+        page.press("Send")
+        page.wait(lambda: chain.taken)
+
+    assert chain.taken == [signed]
+
+
+def test_what_may_have_been_sent_cannot_be_discarded(started: Started) -> None:
+    page, daemon, _, chain = started
+    with stubbed(page, LOST + NOT_SENT):
+        signed_once(page, daemon)
+        page.press("Send")
+        page.wait_for("This transaction may have been sent.")
+        assert "Discard the signature" not in page.text()
+        page.browser.refresh()
+        page.wait_for("This transaction may have been sent.")
+        assert "Discard the signature" not in page.text()
+        page.browser.execute_script("window.answering = true")
+        page.press("Ask for its status")
+        page.wait_for("It was not sent: neither the daemon nor the chain knows it.")
+        page.wait_for("Discard the signature")
+    assert chain.taken == []
+
+
+def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started: Started) -> None:
+    page, daemon, _, _ = started
+    signed_once(page, daemon)
+    unreadable = {"status": 422, "body": {"error": "tx is not a valid extrinsic", "code": "invalid_request"}}
+    with stubbed(page, f"if (target.includes('/api/tx/decode')) return {json.dumps(unreadable)};"):
+        page.browser.refresh()
+        page.wait_for("tx is not a valid extrinsic")
+        page.find(".step button.primary")
+        page.press("Discard the signature")
+        page.alert().accept()
+        page.wait(
+            lambda: page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+        )
+
+
+def test_a_transaction_that_the_chain_refuses_was_not_sent(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed_once(page, daemon)
+    body = {"error": "polkadot refused it: the fee can't be paid; nothing was sent", "code": "refused"}
+    page.browser.execute_script(
+        "const real = fetch; window.fetch = async (target, options) => String(target).includes('Broadcast')"
+        f" ? new Response({json.dumps(json.dumps(body))}, {{status: 422}}) : real(target, options)"
+    )
+    page.press("Send")
+
+    page.wait_for("the fee can't be paid; nothing was sent")
+    assert page.find(".step button.primary").is_enabled()
+    page.press("Discard the signature")
+    page.alert().dismiss()
+    assert chain.taken == []
+
+
+def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed_once(page, daemon)
+    page.press("Send")
+    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.find("a[href^='#/create/?diagramData=']")
+    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+    chain.include()
+    page.wait_for("It is in block 1004 of polkadot, not finalized yet.")
+    page.wait_for("0.0161154943 DOT")
+    page.wait_for("2 events")
+
+    daemon.stop()
+    page.wait_for("The daemon is not responding.")
+    chain.finalize()
+    daemon.start()
+    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.browser.refresh()
+    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.wait_for("Signed by")
+
+
+def test_a_transaction_that_fails_in_its_block_says_so(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed_once(page, daemon)
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+    chain.include(PAID, failed({"Token": "FundsUnavailable"}))
+    page.wait_for("It failed in its block, and its fee is spent:")
+    page.wait_for("Token.FundsUnavailable")
+
+
+def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_here(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed = signed_once(page, daemon)
+    with chain.losing_answers():
+        page.press("Send")
+        page.wait_for("It may have been sent")
+        assert "#/tx/" in page.browser.current_url
+        page.browser.refresh()
+        page.wait_for("This tab still has the signed bytes.")
+    page.press("Send it again")
+    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+
+    assert chain.taken == [signed]
+    assert "Send it again" not in page.text()
+
+
+def test_a_transaction_sent_again_is_followed_although_an_answer_is_lost(started: Started) -> None:
+    page, daemon, _, chain = started
+    with stubbed(page, "if (window.broken && target.includes('/api/tx/status')) return 'gone';"):
+        signed = signed_once(page, daemon)
+        with chain.losing_answers():
+            page.press("Send")
+            page.wait_for("This tab still has the signed bytes.")
+        page.browser.execute_script("window.broken = true")
+        page.press("Send it again")
+        page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+
+    assert chain.taken == [signed]
+
+
+def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started) -> None:
+    page, daemon, _, chain = started
+    signed = signed_once(page, daemon)
+    post(daemon, "/api/chain/Broadcast", {"chain": "polkadot", "tx": signed})
+    page.press("Send")
+    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+
+    assert chain.taken == [signed]
+
+
+@pytest.mark.parametrize(
+    ("answered", "words", "steps"),
+    [
+        ({}, ["It wasn't sent from here"], "Signed done|Sent unknown|In block later|Finalized later"),
+        (
+            {"state": "uncertain", "summary": "It may have been sent.", "valid_until_block": 12345},
+            ["It may have been sent.", "12\u202f345"],
+            "Signed done|Sent unknown|In block later|Finalized later",
+        ),
+        (
+            {"state": "sent", "summary": "It was taken."},
+            ["It was taken."],
+            "Signed done|Sent done|In block now|Finalized later",
+        ),
+        (
+            {
+                "state": "in-block",
+                "block_number": 29000001,
+                "success": True,
+                "fee": "160000000",
+                "fee_human": "0.016 DOT",
+                "events": [{"System": "ExtrinsicSuccess"}],
+                "arrivals": [{"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}],
+            },
+            ["29\u202f000\u202f001", "0.016 DOT", "1 event", "assetHub: waiting"],
+            "Signed done|Sent done|In block done|Finalized now|Arrived later",
+        ),
+        (
+            {
+                "state": "finalized",
+                "success": False,
+                "error": "Balances.InsufficientBalance",
+                "settled": True,
+            },
+            ["It failed in its block, and its fee is spent: Balances.InsufficientBalance"],
+            "Signed done|Sent done|In block failed|Finalized done",
+        ),
+        (
+            {
+                "state": "finalized",
+                "success": True,
+                "settled": True,
+                "job": "fctspgRr2",
+                "fee_paid_in": {"value": "12", "asset": "1984", "human": "0.000012 USDT"},
+                "arrivals": [
+                    {"chain": "assetHub", "state": "arrived", "block_number": 77, "reason": ""},
+                    {"chain": "hydraDx", "state": "failed", "block_number": 78, "reason": "TooExpensive"},
+                ],
+            },
+            ["assetHub: arrived in block 77", "hydraDx: failed in block 78. TooExpensive", "Go to the job"],
+            "Signed done|Sent done|In block done|Finalized done|Arrived failed",
+        ),
+        (
+            {"state": "expired", "settled": True},
+            ["sign it again"],
+            "Signed done|Sent unknown|In block failed|Finalized later",
+        ),
+    ],
+)
+def test_a_sent_transaction_is_shown_as_far_as_it_is_known(
+    page: Page, answered: dict[str, Any], words: list[str], steps: str
+) -> None:
+    hold = "if (target.includes('/api/tx/events')) await new Promise(() => {});"
+    with stubbed(
+        page, f"if (target.includes('/api/tx/status')) return {json.dumps(status(**answered))};{hold}"
+    ):
+        page.complaints()
+        page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")
+        page.wait_for("Sent transaction", *words)
+
+        shown = page.browser.execute_script(
+            "return [...document.querySelectorAll('.progress li')].map(each => each.firstChild.textContent + ' ' + each.className).join('|')"
+        )
+        assert shown == steps
+        assert page.complaints() == []
+
+
+def test_a_link_that_names_no_transaction_is_refused(page: Page) -> None:
+    page.open("/#/tx/?chain=polkadot&hash=0x12")
+    page.wait_for("it needs a chain and a hash of 0x and 64 hex digits")
+    page.open("/#/sign/?node=a")
+    page.wait_for("it needs a scenario, or a job and its draft")
+
+
+# Every transaction, every draft
+
+
+def test_every_transaction_of_a_scenario_has_its_own_button(page: Page, daemon: Daemon) -> None:
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": "the first"},
+        {"type": "Remark", "chain": "assetHub", "text": "the second"},
+    ]
+    scenario = a_flow(daemon, {"steps": steps})
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("2 unsigned transactions")
+    links = page.browser.find_elements("css selector", ".transactions a.primary")
+    assert len(links) == 2
+    page.browser.execute_script(
+        "document.querySelectorAll('.transactions details').forEach(e => e.open = true)"
+    )
+    page.wait_for("Writes 'the second' to the history of assetHub")
+    links[1].click()
+
+    page.wait_for("On Polkadot Asset Hub")
+    page.wait_for("Writes 'the second' to the history of assetHub")
+
+
+def test_a_step_that_cannot_draft_says_why_and_has_no_button(page: Page, daemon: Daemon) -> None:
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": "the first"},
+        {"type": "webhook", "name": "price"},
+        {"type": "Remark", "chain": "polkadot", "text": "price: {{ price }}"},
+    ]
+    scenario = a_flow(daemon, {"steps": steps})
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("2 unsigned transactions")
+
+    assert len(page.browser.find_elements("css selector", ".transactions a.primary")) == 1
+
+
+def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:
+    page, daemon, _, chain = started
+    scenario = a_transfer(daemon)
+    post(daemon, "/job/start", {"id": scenario, "every": "1h"})
+    page.wait(lambda: post(daemon, "/scenario/tx", {"id": scenario})["mempool"])
+    (row,) = post(daemon, "/scenario/tx", {"id": scenario})["mempool"]
+    payload = to_the_wallet(page, f"job={scenario}&draft={row['seq']}")
+    signature = signature_of(payload)
+    answer(page, signature=signature)
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [extrinsic_of(payload, signature)]
+    # The job shows which draft was sent, by its hash.
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.find("a[href^='#/tx/?chain=polkadot&hash=0x']")
+    # Somebody who comes back to it is told so, before it is paid again.
+    page.open(f"/#/sign/?job={scenario}&draft={row['seq']}")
+    page.wait_for(
+        "This draft was signed and sent before. See what became of it. If you sign it again, you pay again."
+    )
+    page.find("main a[href^='#/tx/?chain=polkadot&hash=0x']")
+    page.open(f"/#/sign/?job={scenario}&draft=999")
+    page.wait_for("Draft 999 is not among the drafts of this job any more.")

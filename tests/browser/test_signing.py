@@ -1,0 +1,482 @@
+"""From a draft to a sent transaction, with wallets that really sign: what reaches the chain is what was shown."""
+
+import json
+import time
+
+import pytest
+
+from tests.browser.page import Daemon, Page
+from tests.browser.scenarios import a_remark, a_transfer, post
+from tests.browser.signing import Started, connect, paste_address, paste_signature, to_the_wallet
+from tests.browser.wallets import (
+    ALICE_42,
+    BOB_42,
+    ETHEREUM,
+    LivingChain,
+    alice,
+    answer,
+    extrinsic_of,
+    injected,
+    payload_asked_for,
+    refuse,
+    signature_of,
+    stubbed,
+    wallet,
+)
+from tests.conftest import BOB
+from tests.test_check import ALICE
+from tests.test_fee_asset import pay_fees_in_usdt
+
+pytestmark = pytest.mark.acceptance
+
+
+def test_a_transfer_is_signed_by_an_extension_and_sent(started: Started) -> None:
+    page, daemon, _, chain = started
+    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+    page.find("a.button.primary").click()
+    page.press("Connect Talisman")
+    page.wait_for("5 DOT transferable")
+    page.find(".choice").click()
+    page.wait_for("Will succeed")
+    page.wait_for("Valid for about 6 minutes, until block 1063 of Polkadot.")
+    page.press("Sign with Talisman")
+    payload = payload_asked_for(page)
+    signature = signature_of(payload)
+    answer(page, signature=signature)
+    page.wait_for("4. Send")
+    assert chain.taken == []
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [extrinsic_of(payload, signature)]
+    assert payload["address"] == ALICE
+    assert (payload["mode"], payload["withSignedTransaction"]) == (1, True)
+    assert page.browser.execute_script("return window.askedBy") == "scenarioctl"
+    page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
+
+
+# Account
+
+
+def test_the_page_says_what_to_do_without_a_wallet(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/sign/?scenario={a_remark(daemon)}")
+    page.wait_for("No wallet found in this browser.")
+    page.fill("sender", BOB)
+    page.press("Use this account")
+
+    page.wait_for("A pasted address")
+    page.wait_for("Couldn't be simulated")
+
+
+def test_each_wallet_is_offered_and_each_account_that_can_sign(page: Page, daemon: Daemon) -> None:
+    limited = alice(name="Old Ledger", genesisHash="0x" + "11" * 32)
+    other = {"address": BOB_42, "name": "Trip", "type": "ed25519"}
+    with injected(page, wallet("talisman", alice(), other, limited, ETHEREUM), wallet("subwallet-js", other)):
+        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
+        page.press("Connect SubWallet")
+        page.wait(lambda: len(page.browser.find_elements("css selector", ".choice")) == 1)
+        page.press("Connect Talisman")
+        page.wait(lambda: len(page.browser.find_elements("css selector", ".choice")) == 2)
+
+        # One form of address everywhere: the chain's.
+        assert [each.text for each in page.browser.find_elements("css selector", ".choice")] == [
+            f"Savings\n{ALICE}",
+            f"Trip\n{BOB}",
+        ]
+        titles = page.browser.execute_script(
+            "return [...document.querySelectorAll('.choice .account')].map(each => each.title)"
+        )
+        assert ALICE_42 in titles[0]
+        page.browser.execute_script("document.querySelector('.step details').open = true")
+        page.wait_for(
+            "2 accounts can't sign here",
+            "Old Ledger 5Grwva",
+            "is limited to another chain by the wallet",
+            "is an Ethereum account; accounts on Polkadot have 32 bytes",
+        )
+
+
+def test_a_wallet_that_refuses_the_page_is_told_of(page: Page, daemon: Daemon) -> None:
+    with injected(
+        page, wallet("talisman", refuses="not allowed by user"), wallet("polkadot-js", silent=True)
+    ):
+        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
+        page.press("Connect Talisman")
+        page.wait_for("Talisman did not allow this page (not allowed by user). Allow http://127.0.0.1")
+        page.press("Connect polkadot.js")
+        page.wait_for("Waiting for polkadot.js. Allow this page in its window.")
+        page.press("Stop waiting")
+        page.wait(lambda: "Waiting for" not in page.text())
+
+
+def test_a_wallet_that_answers_late_does_not_take_the_place_of_another(page: Page, daemon: Daemon) -> None:
+    with injected(page, wallet("talisman"), wallet("polkadot-js")):
+        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
+        page.browser.execute_script(
+            "window.injectedWeb3['polkadot-js'].enable = () => new Promise((_, fail) => { window.late = fail })"
+        )
+        page.press("Connect polkadot.js")
+        page.press("Connect Talisman")
+        page.find(".choice")
+        page.browser.execute_script("window.late(new Error('closed'))")
+        time.sleep(0.5)
+
+        page.find(".choice")
+        assert "did not allow" not in page.text()
+
+
+def test_a_browser_that_keeps_nothing_is_enough(started: Started) -> None:
+    page, daemon, _, _ = started
+    refuses = (
+        "for (const area of ['localStorage', 'sessionStorage']) Object.defineProperty(window, area, "
+        "{get() { throw new DOMException('Access is denied', 'SecurityError') }})"
+    )
+    with page.with_script(refuses):
+        scenario = a_transfer(daemon)
+        page.open(f"/#/create/?diagramData={scenario}")
+        page.find(".picture .node")
+        page.press("Show chains")
+        page.find("button[aria-pressed=true]")
+        page.browser.execute_script(f"location.hash = '#/sign/?scenario={scenario}'")
+        page.press("Connect Talisman")
+        page.find(".choice").click()
+        page.wait_for("Will succeed")
+        page.press("Sign with Talisman")
+        answer(page, signature=signature_of(payload_asked_for(page)))
+        page.wait_for("Discard the signature")
+
+
+def test_the_account_is_remembered_and_can_be_changed(started: Started) -> None:
+    page, daemon, _, _ = started
+    scenario = a_transfer(daemon)
+    connect(page, f"scenario={scenario}")
+    page.wait_for("Will succeed")
+
+    # Nobody is asked to connect again, and the simulation runs by itself.
+    page.open(f"/#/sign/?scenario={scenario}")
+    page.wait_for("Will succeed")
+    assert "Connect Talisman" not in page.text()
+    page.press("Change account")
+    page.press("Connect Talisman")
+    page.wait_for("Runs by itself once the account is chosen.")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("0x" + "00" * 32, "Nobody can sign for"),
+        (str(ETHEREUM["address"]), "has 20 bytes; an account on Polkadot has 32"),
+        ("Alice", "address 'Alice'"),
+        (" ", "The address is missing"),
+    ],
+)
+def test_an_address_that_nobody_signs_with_is_refused(
+    page: Page, daemon: Daemon, address: str, words: str
+) -> None:
+    paste_address(page, f"scenario={a_remark(daemon)}", address)
+
+    page.wait_for(words)
+    assert "Change account" not in page.text()
+
+
+# Simulate
+
+
+def test_the_simulation_shows_fees_and_who_is_credited(started: Started) -> None:
+    page, daemon, _, _ = started
+    paste_address(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Will succeed")
+
+    rows = [row.text for row in page.browser.find_elements("css selector", ".step tbody tr")]
+    assert rows == [
+        "polkadot transaction fee 0.016 DOT",
+        "polkadot delivery 0.03 DOT",
+        "assetHub execution 0.002 DOT",
+        "assetHub computed arrival 1.498 DOT",
+        "assetHub arrives 1.498 DOT",
+        f"assetHub\n{BOB}\n1.498 DOT",
+    ]
+
+
+def test_a_transaction_that_will_fail_is_signed_only_by_who_insists(started: Started) -> None:
+    page, daemon, network, _ = started
+    network.chains["polkadot"].storage.clear()
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Will fail")
+    page.wait_for("The simulation did not pass.")
+    assert "Sign with Talisman" not in page.text()
+    page.press("Sign anyway")
+
+    page.wait_for("Sign with Talisman")
+
+
+def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> None:
+    page, daemon, network, _ = started
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Couldn't be simulated")
+    page.find(".verdict.unknown")
+    page.wait_for("Sign anyway")
+
+    assert "Sign with Talisman" not in page.text()
+
+
+def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Started) -> None:
+    page, daemon, _, _ = started
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Valid for about")
+    page.press("Refresh")
+    page.wait_for("Nothing has changed.")
+    page.press("Sign with Talisman")
+    old = payload_asked_for(page)
+
+    # As a swap does, whose quote is another each time.
+    other = post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "another one"})["result"]
+    tx = post(daemon, "/api/scenario/info/full", {"id": other})["result"]["tx"]
+    page.browser.execute_script(
+        "const real = fetch; window.fetch = async (target, options) => {"
+        "  if (!String(target).includes('info/full')) return real(target, options);"
+        "  const body = await (await real(target, options)).json();"
+        "  body.result.tx = arguments[0];".replace("arguments[0]", json.dumps(tx))
+        + "  return new Response(JSON.stringify(body), {status: 200});"
+        "}"
+    )
+    page.press("Refresh")
+    page.wait_for("The transaction has changed. It is simulated again.")
+    page.wait_for("another one")
+    # The signature of the old one comes too late.
+    answer(page, signature=signature_of(old))
+    time.sleep(0.5)
+
+    assert "Signed by" not in page.text()
+    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") is None
+
+
+# Sign
+
+
+def test_somebody_who_says_no_in_the_wallet_can_say_yes_later(started: Started) -> None:
+    page, daemon, _, chain = started
+    to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    refuse(page, "Cancelled")
+    page.wait_for("Talisman did not sign (Cancelled). Nothing was sent.")
+    page.press("Sign with Talisman")
+    answer(page, signature=signature_of(payload_asked_for(page)))
+
+    page.wait_for("4. Send")
+    page.wait_for("Discard the signature")
+    assert chain.taken == []
+
+
+def test_an_account_that_the_wallet_has_no_longer_cannot_sign(started: Started) -> None:
+    page, daemon, _, _ = started
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Valid for about")
+    page.browser.execute_script(
+        "window.injectedWeb3.talisman.enable = async () => ({accounts: {get: async () => []}, signer: {}})"
+    )
+    page.press("Sign with Talisman")
+
+    page.wait_for(f"Talisman does not show this page the account {ALICE_42} any more.")
+
+
+def test_a_transaction_that_the_wallet_wrote_itself_is_sent_as_it_is(started: Started) -> None:
+    page, daemon, _, chain = started
+    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    tipped = {**payload, "tip": "0x" + f"{12345:032x}"}
+    signed = extrinsic_of(tipped, signature_of(tipped))
+    answer(page, signature=signature_of(tipped), signedTransaction=signed)
+    page.wait_for("4. Send")
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [signed]
+
+
+def test_a_second_signature_does_not_replace_the_first(started: Started) -> None:
+    page, daemon, _, chain = started
+    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    page.browser.execute_script("[...document.querySelectorAll('details')].forEach(each => each.open = true)")
+    pasted = signature_of(payload)
+    paste_signature(page, pasted)
+    page.wait_for("Discard the signature")
+    # Of the same payload, and another one, because sr25519 signs with randomness.
+    answer(page, signature=signature_of(payload))
+    time.sleep(0.5)
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [extrinsic_of(payload, pasted)]
+
+
+def test_a_wallet_that_rejects_without_a_reason_is_told_of(started: Started) -> None:
+    page, daemon, _, _ = started
+    to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    page.browser.execute_script("window.asked.shift().fail()")
+
+    page.wait_for("Talisman did not sign (no reason given). Nothing was sent.")
+
+
+@pytest.mark.parametrize("changed", ["call", "signer", "nothing that is signed"])
+def test_a_transaction_of_the_wallet_that_was_not_shown_is_never_sent(started: Started, changed: str) -> None:
+    page, daemon, _, chain = started
+    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    if changed == "call":
+        other = {**payload, "method": "0x00071468656c6c6f"}
+        bad, words = (
+            extrinsic_of(other, signature_of(other)),
+            "signed another transaction than the one shown here",
+        )
+    elif changed == "signer":
+        other = {**payload, "address": BOB}
+        bad, words = (
+            extrinsic_of(other, signature_of(other, "//Bob")),
+            f"Talisman signed for {BOB}, not for {ALICE}",
+        )
+    else:
+        bad, words = "0x140400071468656c", "Talisman returned something else than a transaction"
+    answer(page, signature=signature_of(payload), signedTransaction=bad)
+
+    page.wait_for(words)
+    assert "Discard the signature" not in page.text()
+    assert chain.taken == []
+
+
+def test_a_wallet_that_answers_with_nothing_has_not_signed(started: Started) -> None:
+    page, daemon, _, _ = started
+    to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+    answer(page, signature={"odd": 1})
+
+    page.wait_for("Talisman returned no signature. Nothing was sent.")
+
+
+def test_a_payload_that_has_expired_is_prepared_again(started: Started) -> None:
+    page, daemon, _, chain = started
+    chain.hours_passed = 1
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("This payload has expired. Prepare it again, then sign.")
+    assert "Sign with Talisman" not in page.text()
+    chain.hours_passed = 0
+    page.press("Prepare again")
+
+    page.wait_for("Valid for about 6 minutes")
+    page.wait_for("Sign with Talisman")
+
+
+def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> None:
+    page, daemon, _, _ = started
+    connect(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Valid for about")
+    page.browser.execute_script("document.querySelector('.advanced').closest('details').open = true")
+    page.fill("nonce", "9")
+    page.fill("tip", "0,5")
+    page.browser.execute_script("document.querySelector('[name=era]').value = '256'")
+    page.press("Prepare again with these")
+    page.wait_for("Valid for about 25 minutes, until block 1255 of Polkadot.")
+    page.press("Sign with Talisman")
+    payload = payload_asked_for(page)
+
+    assert (int(payload["nonce"], 16), int(payload["tip"], 16)) == (9, 5_000_000_000)
+    page.browser.execute_script("document.querySelector('[name=tip]').value = 'much'")
+    page.press("Prepare again with these")
+    page.wait_for("much is not an amount: write a number like 0.5, with at most 10 decimal places.")
+
+
+def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -> None:
+    page, daemon, network, _ = started
+    pay_fees_in_usdt(network)
+    LivingChain(network, "assetHub")
+    scenario = post(daemon, "/api/create/remark", {"chain": "assetHub", "text": "hello"})["result"]
+    connect(page, f"scenario={scenario}")
+    page.wait_for("Will fail")
+    page.wait(
+        lambda: page.browser.execute_script("return document.querySelector('[name=fee_asset]') !== null")
+    )
+    page.browser.execute_script(
+        "const choice = document.querySelector('[name=fee_asset]'); choice.closest('details').open = true;"
+        "choice.value = '1984'; choice.dispatchEvent(new Event('change'));"
+    )
+    page.wait_for("0.00824 USDt")
+    page.wait_for("Will succeed")
+    page.wait_for("Valid for about")
+    page.press("Sign with Talisman")
+
+    assert payload_asked_for(page)["assetId"] == "0x010002043205011f"
+
+
+def test_a_payload_of_another_call_is_shown_to_no_wallet(started: Started) -> None:
+    page, daemon, _, _ = started
+    swapped = (
+        "if (target.includes('/api/tx/payload')) {"
+        "  const body = await (await real(target, options)).json();"
+        "  body.signer_payload.method = '0x00071468656c6c6f';"
+        "  return body;"
+        "}"
+    )
+    with stubbed(page, swapped):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for(
+            "The transaction has changed since it was simulated. Refresh it, and simulate it again."
+        )
+
+        assert "Sign with Talisman" not in page.text()
+
+
+@pytest.mark.parametrize("junk", ["{", "null", "[]", '"text"', '{"address": 7}', '{"a": {"hash": {}}}'])
+def test_what_else_the_browser_has_kept_does_no_harm(page: Page, daemon: Daemon, junk: str) -> None:
+    scenario = a_remark(daemon)
+    page.open("/#/import")
+    page.browser.execute_script(
+        "localStorage.setItem('scenarioctl.account.32', arguments[0]);"
+        "sessionStorage.setItem('scenarioctl.signed', arguments[0])",
+        junk,
+    )
+    page.open(f"/#/sign/?scenario={scenario}")
+    page.wait_for("No wallet found in this browser.")
+
+
+def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: Started) -> None:
+    page, daemon, _, chain = started
+    paste_address(page, f"scenario={a_transfer(daemon)}")
+    page.wait_for("Download payload.json")
+    href = page.browser.execute_script(
+        "return decodeURIComponent(document.querySelector('a[download]').href.split(',').slice(1).join(','))"
+    )
+    payload = json.loads(href)
+    paste_signature(page, "hello")
+    page.wait_for("This is not a signature: it has 64 to 66 bytes in hex.")
+    paste_signature(page, signature_of(payload, "//Bob"))
+    page.wait_for(f"is not one of {ALICE} for this payload")
+    good = signature_of(payload)
+    paste_signature(page, good.removeprefix("0x"))
+    page.wait_for("Discard the signature")
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+
+    assert chain.taken == [extrinsic_of(payload, good)]
+
+
+def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
+    paste_address(page, f"scenario={a_remark(daemon)}")
+    page.press("Sign anyway")
+    page.wait_for("nonce is not read from polkadot offline")
+    page.fill("nonce", "7")
+    page.press("Prepare again with these")
+
+    page.wait_for("This signature never expires")
+    page.wait_for("Scan with Polkadot Vault")
+    assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
+
+
+def test_an_outage_keeps_what_was_typed(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    page.open(f"/#/sign/?scenario={a_remark(daemon)}")
+    page.fill("sender", ALICE)
+    daemon.stop()
+    page.press("Use this account")
+    page.wait_for("Your input is kept")
+    daemon.start()
+    page.wait(lambda: "not responding" not in page.text())
+    assert page.find("[name=sender]").get_attribute("value") == ALICE
+    page.press("Use this account")
+    page.wait_for("Couldn't be simulated")

@@ -1,0 +1,208 @@
+"""Polkadot Vault: the page shows it the payload, and a camera reads its signature."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import segno
+import zxingcpp
+from PIL import Image
+
+from scenarioctl.transactions.signing.payload import bytes_to_sign
+from scenarioctl.transactions.signing.signed_transaction import read_payload
+from tests.browser.page import Page, connected, open_browser
+from tests.browser.scenarios import a_remark, a_transfer
+from tests.browser.signing import paste_address, paste_signature
+from tests.browser.wallets import POLKADOT, LivingChain
+from tests.network import table_of
+from tests.signing import dev_key
+from tests.test_check import ALICE_KEY
+
+pytestmark = pytest.mark.acceptance
+
+#: Pixels of what the camera sees.
+WIDTH, HEIGHT = 640, 480
+
+
+def film(path: Path, text: str = "") -> None:
+    """Write a film, which the browser takes for its camera: a QR code of *text*, slightly turned, or nothing."""
+    picture = Image.new("L", (WIDTH, HEIGHT), 200)
+    if text:
+        buffer = io.BytesIO()
+        segno.make(text).save(buffer, kind="png", scale=5, border=4)
+        code = Image.open(buffer).convert("L").rotate(4, expand=True, fillcolor=200)
+        picture.paste(code, ((WIDTH - code.width) // 2, (HEIGHT - code.height) // 2))
+    gray = bytes([128]) * (WIDTH * HEIGHT // 4)
+    frame = b"FRAME\n" + picture.tobytes() + gray + gray
+    path.write_bytes(b"YUV4MPEG2 W%d H%d F10:1 Ip A1:1 C420\n" % (WIDTH, HEIGHT) + 5 * frame)
+
+
+@pytest.fixture(scope="module")
+def camera(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("camera") / "film.y4m"
+    film(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def filming(browser: Any, tmp_path_factory: pytest.TempPathFactory, camera: Path) -> Iterator[Any]:
+    """Start a browser with a camera; `browser` skips where there is none."""
+    more = (
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-video-capture={camera}",
+    )
+    with open_browser(tmp_path_factory.mktemp("chromium"), *more) as started:
+        yield started
+
+
+def payload_shown(page: Page) -> bytes:
+    """Return what the codes on the page hold, read by another reader."""
+    page.wait_for("Scan with Polkadot Vault")
+    frames = {}
+    for image in page.browser.find_elements("css selector", "img.qr"):
+        page.browser.execute_script(
+            "document.querySelectorAll('img.qr').forEach(each => { each.hidden = each !== arguments[0] })",
+            image,
+        )
+        page.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", image)
+        (found,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(image.screenshot_as_png)).convert("L"))
+        data = bytes(found.bytes)
+        frames[int.from_bytes(data[3:5], "big")] = data[5:]
+    whole = b"".join(frames[number] for number in sorted(frames))
+    assert whole[:3] == b"\x53\x01\x02"
+    assert whole[3:35] == ALICE_KEY
+    return whole[35:]
+
+
+def vault_signature(shown: bytes) -> str:
+    """Return what Vault shows for a payload: the call behind its length, then what is signed, then the genesis hash."""
+    body = shown[: -len(bytes.fromhex(POLKADOT.genesis[2:]))]
+    mode = body[0] & 3
+    payload = body[1 if mode == 0 else 2 if mode == 1 else 4 :]
+    return f"01{dev_key().sign(bytes_to_sign(payload)).hex()}"
+
+
+def ready_for_vault(page: Page, link: str) -> None:
+    paste_address(page, link)
+    page.wait_for("Scan with Polkadot Vault")
+
+
+def test_a_transfer_is_signed_by_vault_before_the_camera(filming: Any, camera: Path, tmp_path: Path) -> None:
+    with connected(filming, tmp_path) as (page, daemon, network):
+        chain = LivingChain(network)
+        ready_for_vault(page, f"scenario={a_transfer(daemon)}")
+        shown = payload_shown(page)
+        film(camera, "https://example.org/not-a-signature")
+        page.press("Scan the signature")
+        page.wait_for("This code is not a signature.")
+        page.press("Stop the camera")
+        page.wait(lambda: "This code is not" not in page.text())
+
+        signature = vault_signature(shown)
+        film(camera, signature)
+        page.press("Scan the signature")
+        page.wait_for("Discard the signature")
+        page.press("Send")
+        page.wait(lambda: chain.taken)
+
+        assert signature in chain.taken[0]
+        assert (
+            read_payload(table_of("polkadot"), POLKADOT, bytes.fromhex(chain.taken[0][2:]), ALICE_KEY) is None
+        )
+
+
+def test_the_reader_of_codes_is_loaded_for_the_camera_alone(
+    filming: Any, camera: Path, tmp_path: Path
+) -> None:
+    loaded = "return performance.getEntriesByType('resource').filter(each => each.name.endsWith('/web/qr.js')).length"
+    with connected(filming, tmp_path) as (page, daemon, network):
+        LivingChain(network)
+        film(camera)
+        ready_for_vault(page, f"scenario={a_transfer(daemon)}")
+        assert page.browser.execute_script(loaded) == 0
+        page.press("Scan the signature")
+        page.wait(lambda: page.browser.execute_script(loaded) == 1)
+        page.press("Stop the camera")
+
+        # A browser that reads codes itself needs none.
+        page.browser.execute_script(
+            "window.BarcodeDetector = class { static async getSupportedFormats() { return ['qr_code'] }"
+            " async detect() { return [{rawValue: window.seen ?? 'hello'}] } }"
+        )
+        signature = vault_signature(payload_shown(page))
+        page.press("Scan the signature")
+        page.wait_for("This code is not a signature.")
+        page.browser.execute_script("window.seen = arguments[0]", signature)
+        page.wait_for("Discard the signature")
+
+
+@pytest.mark.parametrize("leave", ["the view", "the payload"])
+def test_the_camera_is_released(filming: Any, camera: Path, tmp_path: Path, leave: str) -> None:
+    with connected(filming, tmp_path) as (page, daemon, network):
+        LivingChain(network)
+        film(camera)
+        ready_for_vault(page, f"scenario={a_transfer(daemon)}")
+        page.press("Scan the signature")
+        page.wait(
+            lambda: page.browser.execute_script("return document.querySelector('video')?.videoWidth > 0")
+        )
+        page.browser.execute_script("window.track = document.querySelector('video').srcObject.getTracks()[0]")
+        if leave == "the view":
+            page.browser.execute_script("location.hash = '#/nowhere'")
+            page.wait_for("Page not found")
+        else:
+            page.press("Prepare again")
+
+        page.wait(lambda: page.browser.execute_script("return window.track.readyState") == "ended")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (
+            "Object.defineProperty(window, 'isSecureContext', {value: false})",
+            "browsers allow it only on https or localhost. Paste the signature instead.",
+        ),
+        (
+            "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError') }",
+            "The browser does not allow this page the camera.",
+        ),
+        (
+            "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotFoundError') }",
+            "This device has no camera. Paste the signature instead.",
+        ),
+    ],
+)
+def test_without_a_camera_the_signature_is_pasted(
+    browser: Any, tmp_path: Path, script: str, words: str
+) -> None:
+    with connected(browser, tmp_path) as (page, daemon, network):
+        chain = LivingChain(network)
+        with page.with_script(script):
+            ready_for_vault(page, f"scenario={a_transfer(daemon)}")
+            if "isSecure" not in script:
+                page.press("Scan the signature")
+            page.wait_for(words)
+            signature = vault_signature(payload_shown(page))
+            paste_signature(page, signature, place="vault")
+            page.wait_for("Discard the signature")
+            page.press("Send")
+            page.wait(lambda: chain.taken)
+
+            assert signature in chain.taken[0]
+
+
+def test_a_long_payload_has_codes_that_take_turns(browser: Any, tmp_path: Path) -> None:
+    with connected(browser, tmp_path) as (page, daemon, network):
+        LivingChain(network)
+        paste_address(page, f"scenario={a_remark(daemon, 'long ' * 400)}")
+        page.wait_for("1 of 3")
+        page.wait_for("2 of 3")
+        page.press("Stop turning")
+        page.press("Next code")
+        page.press("Previous code")
+
+        assert b"long long" in payload_shown(page)

@@ -1,0 +1,133 @@
+"""Accounts of 20 bytes: as senders and receivers, and with the signatures of their chains."""
+
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.signatures import (
+    ETHEREUM,
+    decode_signed_extrinsic,
+    keccak_256,
+    takes_ethereum_signatures,
+    verify_signature,
+)
+from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, assemble
+from tests.conftest import Run
+from tests.messages import says
+from tests.runtimes import bundled
+from tests.signing import ALITH, ALITH_KEY, ethereum_signature
+
+BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+MESSAGE = b"what is signed"
+REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
+MYTHOS = Registry().find("mythos")
+
+
+def table_with_ethereum_accounts() -> RuntimeTable:
+    """Return Polkadot's table with accounts of 20 bytes and their signatures, which is how Mythos differs in signing."""
+    table = bundled("polkadot")
+    byte = next(each for each in range(len(table.types)) if table.types[each][2:] == ["primitive", "u8"])
+
+    def array(length: int) -> int:
+        return next(
+            each for each in range(len(table.types)) if table.types[each][2:] == ["array", [length, byte]]
+        )
+
+    extrinsic = {**table._header["extrinsic"], "address": array(20), "signature": array(65)}
+    return RuntimeTable({**table._header, "extrinsic": extrinsic}, table.types, table._pallets, table._apis)
+
+
+def test_keccak_is_that_of_ethereum() -> None:
+    # The hash of nothing, as in Ethereum's empty code hash.
+    assert keccak_256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+
+
+def test_a_signature_is_that_of_the_account_that_made_it() -> None:
+    signature = ethereum_signature(ALITH_KEY, MESSAGE)
+    with_27 = signature[:64] + bytes([signature[64] + 27])
+
+    assert verify_signature(ETHEREUM, signature, MESSAGE, ALITH)
+    assert verify_signature(ETHEREUM, with_27, MESSAGE, ALITH)
+    assert not verify_signature(ETHEREUM, signature, MESSAGE + b"!", ALITH)
+    assert not verify_signature(ETHEREUM, signature, MESSAGE, bytes(20))
+    assert not verify_signature(ETHEREUM, signature[:64], MESSAGE, ALITH)
+    assert not verify_signature(ETHEREUM, signature[:64] + b"\x02", MESSAGE, ALITH)
+    assert not verify_signature("ecdsa", signature, MESSAGE, ALITH)
+
+
+def test_only_a_runtime_without_other_kinds_takes_such_signatures() -> None:
+    assert takes_ethereum_signatures(table_with_ethereum_accounts())
+    assert not takes_ethereum_signatures(bundled("polkadot"))
+    assert not takes_ethereum_signatures(bundled("hydraDx"))
+
+
+def to_sign(table: RuntimeTable) -> PayloadToSign:
+    data = table.encode_call(REMARK)
+    payload = signing_payload(
+        table, data, SigningOptions(nonce=1, genesis_hash=bytes(32), block_hash=bytes(32))
+    )
+    return PayloadToSign(account=ALITH, call_data=data, extra=payload.extra, payload=payload.payload)
+
+
+def test_a_transaction_of_such_an_account_is_assembled_and_read_again() -> None:
+    table = table_with_ethereum_accounts()
+    wanted = to_sign(table)
+    signature = ethereum_signature(ALITH_KEY, wanted.payload)
+
+    scheme, tx = assemble(table, MYTHOS, wanted, signature)
+
+    assert scheme == ETHEREUM
+    body = b"\x84" + ALITH + signature + wanted.extra + wanted.call_data
+    assert tx == bytes(((len(body) << 2 | 1) & 0xFF, (len(body) << 2 | 1) >> 8)) + body
+    read = decode_signed_extrinsic(table, tx)
+    assert (read.account, read.scheme, read.signature, read.call_data) == (
+        ALITH,
+        ETHEREUM,
+        signature,
+        wanted.call_data,
+    )
+
+
+def test_a_signature_of_another_kind_is_refused() -> None:
+    table = table_with_ethereum_accounts()
+
+    with pytest.raises(InvalidRequest) as refused:
+        assemble(table, MYTHOS, to_sign(table), ethereum_signature(ALITH_KEY, b"something else"))
+    assert str(refused.value) == says("0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac", "mythos")
+
+
+def test_an_account_of_20_bytes_is_written_with_its_checksum() -> None:
+    assert format_account(ALITH, 0) == "0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac"
+
+
+EVM = "0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"to": BOB}, ("destinationaddress", "20 bytes")),
+        ({"to": EVM.replace("f24FF", "F24ff")}, ("destinationaddress", "checksum")),
+        ({"sender": BOB}, ("sender", "20 bytes")),
+        ({"sender": BOB, "chain": "polkadot", "to": EVM}, ("destinationaddress", "AccountId32")),
+        ({"sender": EVM, "chain": "polkadot", "to": BOB}, ("sender", "AccountId32")),
+    ],
+)
+def test_an_address_of_the_wrong_kind_is_refused(
+    scenarioctl: Run, fields: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    given = {"chain": "mythos", "to": EVM, "sender": EVM, **fields}
+
+    ended = scenarioctl(
+        *("--offline", "tx", "check", "--source-chain", given["chain"], "--dest-chain", given["chain"]),
+        *("--assetid", "native", "--amount", "1000000000000000000", "--destination-address", given["to"]),
+        *("--sender", given["sender"]),
+    )
+
+    assert (ended.out, ended.err, ended.code) == ("", says(*said).printed, 2)

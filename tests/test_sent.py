@@ -1,0 +1,141 @@
+"""What a store promises about transactions that were sent."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.model.sent import SentState, SentTransaction
+from scenarioctl.stores import Store, memory_sent
+from scenarioctl.stores.postgres import sent as postgres_sent
+from scenarioctl.stores.sqlite import sent as sqlite_sent
+from tests.runner import finish as run
+from tests.test_store_jobs import NOW
+from tests.test_stores import STORES, Clock, opened
+
+SENT = SentTransaction(
+    chain="polkadot",
+    hash="0x" + "11" * 32,
+    sent=NOW,
+    signer="0x" + "22" * 32,
+    nonce=2**32 - 1,
+    at_block=1000,
+    valid_until=1063,
+    job="aJob",
+    draft=7,
+    searched=984,
+)
+OTHER = SentTransaction(chain="kusama", hash=SENT.hash, sent=NOW + 1, at_block=0, searched=0)
+
+
+@pytest.mark.parametrize("kind", STORES)
+class TestEveryStore:
+    @pytest.fixture
+    def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
+        with opened(kind, tmp_path, Clock()) as store:
+            yield store
+
+    def test_a_transaction_is_read_as_it_was_stored(self, store: Store) -> None:
+        assert [run(store.sent().add(each)) for each in (SENT, OTHER)] == [None, None]
+
+        assert run(store.sent().get("polkadot", SENT.hash)) == SENT
+        assert run(store.sent().get("kusama", SENT.hash)) == OTHER
+        assert run(store.sent().get("assetHub", SENT.hash)) is None
+        assert run(store.sent().get("polkadot", "0x00")) is None
+
+    def test_it_outlives_the_store_that_wrote_it(self, store: Store, kind: str, tmp_path: Path) -> None:
+        run(store.sent().add(SENT))
+
+        with opened(kind, tmp_path, Clock()) as again:
+            assert run(again.sent().get("polkadot", SENT.hash)) == SENT
+
+    def test_one_hash_is_stored_once_for_each_chain(self, store: Store) -> None:
+        run(store.sent().add(SENT))
+
+        former = run(store.sent().add(replace(SENT, sent=NOW + 9, job="", draft=None)))
+
+        assert former == run(store.sent().get("polkadot", SENT.hash)) == SENT
+
+    def test_of_callers_at_once_one_stores_it(self, store: Store) -> None:
+        async def race() -> list[SentTransaction | None]:
+            return await asyncio.gather(*(store.sent().add(replace(SENT, sent=NOW + n)) for n in range(5)))
+
+        found = run(race())
+
+        assert found.count(None) == 1
+
+    def test_what_is_known_of_it_changes(self, store: Store) -> None:
+        run(store.sent().add(SENT))
+        known = replace(
+            SENT,
+            state=SentState.IN_BLOCK,
+            searched=1001,
+            block="0x" + "bb" * 32,
+            block_number=1002,
+            effects='{"success":true}',
+        )
+
+        assert run(store.sent().change(known))
+
+        assert run(store.sent().get("polkadot", SENT.hash)) == replace(known, revision=1)
+
+    def test_a_change_of_what_another_has_changed_since_is_not_made(self, store: Store) -> None:
+        run(store.sent().add(SENT))
+        run(store.sent().change(replace(SENT, state=SentState.FINALIZED)))
+
+        assert not run(store.sent().change(replace(SENT, state=SentState.SENT)))
+        assert not run(store.sent().remove(SENT))
+        assert not run(store.sent().change(OTHER))
+
+        found = run(store.sent().get("polkadot", SENT.hash))
+        assert found is not None
+        assert found.state is SentState.FINALIZED
+
+    def test_one_that_was_refused_is_removed(self, store: Store) -> None:
+        run(store.sent().add(SENT))
+        run(store.sent().add(OTHER))
+
+        assert run(store.sent().remove(SENT))
+
+        assert run(store.sent().get("polkadot", SENT.hash)) is None
+        assert run(store.sent().get("kusama", SENT.hash)) == OTHER
+
+    def test_a_draft_has_the_transaction_that_was_sent_last(self, store: Store) -> None:
+        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5)
+        for each in (SENT, later, OTHER, replace(SENT, hash="0x44", draft=8)):
+            run(store.sent().add(each))
+
+        found = run(store.sent().of_drafts([7, 9]))
+
+        assert dict(found) == {7: later}
+        assert dict(run(store.sent().of_drafts([]))) == {}
+        assert set(run(store.sent().of_drafts(range(300)))) == {7, 8}
+
+    def test_one_that_expired_doesn_t_hide_what_may_be_in_a_block(self, store: Store) -> None:
+        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, state=SentState.EXPIRED)
+        run(store.sent().add(later))
+        alone = run(store.sent().of_drafts([7]))
+        run(store.sent().add(SENT))
+
+        assert dict(alone) == {7: later}
+        assert dict(run(store.sent().of_drafts([7]))) == {7: SENT}
+
+    def test_the_oldest_go(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (memory_sent, sqlite_sent, postgres_sent):
+            monkeypatch.setattr(module, "MOST", 3)
+        for number in range(5):
+            run(store.sent().add(replace(SENT, hash=f"0x0{number}", sent=NOW + number)))
+
+        kept = [run(store.sent().get("polkadot", f"0x0{number}")) is not None for number in range(5)]
+        assert kept == [False, False, True, True, True]
+
+    def test_a_write_is_seen_by_those_who_follow(self, store: Store) -> None:
+        before = run(store.change_token())
+
+        run(store.sent().add(SENT))
+        added = run(store.change_token())
+        run(store.sent().change(replace(SENT, state=SentState.SENT)))
+
+        assert len({before, added, run(store.change_token())}) == 3

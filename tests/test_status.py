@@ -1,0 +1,341 @@
+"""`scenarioctl status` and `/api/status/events`: what needs a person, the chains, the worker and the jobs."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.model.jobs import SECOND, Claim, FinishedRun, Job, JobChange, JobState, Retention
+from scenarioctl.operations import status as operation
+from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
+from scenarioctl.server import status_stream, streams
+from scenarioctl.stores import ClaimingStore
+from tests.conftest import Run
+from tests.daemons import wait_until
+from tests.messages import says
+from tests.network import FakeNetwork
+from tests.serving import Serving
+from tests.test_job_runs import MINUTE, draft, run_at
+from tests.test_jobs import NOON, answers, remark
+from tests.test_streams import Stream
+
+
+async def told(app: Application) -> Any:
+    return (await show_status(app, ShowStatus())).answer
+
+
+def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        answer = await told(app)
+
+        assert answer.pop("version")
+        assert answer == {
+            "offline": True,
+            "worker": False,
+            "scenarios": 0,
+            "recent": [],
+            "needs": {
+                "count": 0,
+                "sign": [],
+                "sign_total": 0,
+                "expiring": 0,
+                "paused": [],
+                "paused_total": 0,
+                "failing": [],
+                "failing_total": 0,
+            },
+            "jobs": [],
+            "jobs_total": 0,
+            "chains": [],
+        }
+
+    answers(tmp_path, story)
+
+
+def test_a_scenario_that_is_deleted_meanwhile_hides_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(app: Application) -> None:
+        gone, other = await remark(app), await remark(app)
+        for id in (gone, other):
+            await run_at(app, id, -9, drafts=(replace(draft(NOON), expires=NOON + MINUTE),))
+        find = app.store.waiting_drafts
+
+        async def find_and_delete(**fields: Any) -> Any:
+            found = await find(**fields)
+            await app.store.delete_scenario(gone)
+            return found
+
+        monkeypatch.setattr(app.store, "waiting_drafts", find_and_delete)
+
+        assert [each["id"] for each in (await told(app))["needs"]["sign"]] == [other]
+
+    answers(tmp_path, story)
+
+
+def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        one, other = await remark(app), await remark(app)
+        late = replace(draft(NOON), expires=NOON + 60 * MINUTE)
+        await run_at(app, one, -9, drafts=(late, late))
+        soon = replace(
+            draft(NOON - 5, amount="0", human="", tx="0x00"), tx_type="Remark", expires=NOON + MINUTE
+        )
+        await run_at(app, other, -8, drafts=(soon,))
+        # Expired, outdated, failed, and the answer of a chain.
+        await run_at(app, other, -7, drafts=(replace(soon, expires=NOON),))
+        await run_at(app, other, -6, drafts=(replace(soon, spec_version=None, expires=None),))
+
+        needs = (await told(app))["needs"]
+
+        assert (needs["count"], needs["sign_total"], needs["expiring"]) == (2, 2, 1)
+        first, second = needs["sign"]
+        assert first == {
+            "id": other,
+            "name": "",
+            "title": 'remark "hello" · Polkadot',
+            "draft": 3,
+            "drafts": 1,
+            "chain": "polkadot",
+            "txType": "Remark",
+            "amount": "0",
+            "date": "2026-11-21T11:59:59.999999995Z",
+            "expires": "2026-11-21T12:01:00.000000000Z",
+            "expiring": True,
+        }
+        assert (second["id"], second["draft"], second["drafts"], second["human"], second["expiring"]) == (
+            *(one, 2, 2, "1.5 DOT"),
+            False,
+        )
+        await app.store.flag_drafts({3: "the runtime has changed"}, now=NOON, lines={})
+        assert [row["id"] for row in (await told(app))["needs"]["sign"]] == [one]
+
+    answers(tmp_path, story)
+
+
+async def fails(app: Application, id: str, *, pause: bool = False) -> None:
+    """Let the job look as if its last run had failed."""
+
+    def change(job: Job) -> JobChange:
+        state = JobState.PAUSED if pause else job.state
+        due = None if pause else job.due
+        return JobChange(job=replace(job, reason="the chain is down", state=state, due=due, planned=due))
+
+    await app.store.change_job(id, change)
+
+
+def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        paused, failing, sound = [await remark(app) for _ in range(3)]
+        for id in (paused, failing, sound):
+            await start_job(app, StartJob(id=id, every="10m"))
+        await fails(app, paused, pause=True)
+        store = app.store
+        assert isinstance(store, ClaimingStore)
+        for claimed in await store.claim_jobs(Claim(owner="me", now=NOON, lease=10)):
+            ended = FinishedRun(
+                job=claimed.job.id,
+                epoch=claimed.job.epoch,
+                planned=NOON,
+                started=NOON,
+                finished=NOON + SECOND // 4,
+                failure="the chain is down" if claimed.job.id == failing else "",
+                due=NOON + 10 * MINUTE,
+                next_planned=NOON + 10 * MINUTE,
+            )
+            assert await store.finish_run(ended, retention=Retention())
+
+        answer = await told(app)
+
+        needs = answer["needs"]
+        assert (needs["count"], needs["paused_total"], needs["failing_total"]) == (2, 1, 1)
+        assert [(row["id"], row["reason"]) for row in needs["paused"]] == [(paused, "the chain is down")]
+        assert needs["failing"] == [
+            {
+                "id": failing,
+                "name": "",
+                "title": 'remark "hello" · Polkadot',
+                "reason": "the chain is down",
+                "failures": 1,
+                "since": "2026-11-21T12:00:00.250000000Z",
+            }
+        ]
+        jobs = {row["id"]: row for row in answer["jobs"]}
+        assert [row["state"] for row in answer["jobs"]] == ["running", "running", "paused"]
+        assert jobs[failing]["runs"][0]["outcome"] == "failed"
+        assert jobs[sound]["runs"] == [
+            {
+                "number": jobs[sound]["runs"][0]["number"],
+                "started": "2026-11-21T12:00:00.000000000Z",
+                "seconds": 0.25,
+                "outcome": "executed",
+            }
+        ]
+        assert jobs[sound]["next"] == "2026-11-21T12:10:00.000000000Z"
+
+    answers(tmp_path, story)
+
+
+def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        for _ in range(25):
+            id = await remark(app)
+            await start_job(app, StartJob(id=id))
+            await run_at(app, id, 0)
+            await fails(app, id, pause=True)
+
+        answer = await told(app)
+
+        assert len(answer["jobs"]) == len(answer["needs"]["sign"]) == len(answer["needs"]["paused"]) == 20
+        assert answer["jobs_total"] == answer["needs"]["sign_total"] == answer["needs"]["paused_total"] == 25
+        assert answer["needs"]["count"] == 50
+
+    answers(tmp_path, story)
+
+
+def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -> None:
+    with FakeNetwork(tmp_path) as network:
+        config = ("--config", str(network.config))
+        scenarioctl("--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello")
+        network.chains["polkadot"].store("Timestamp", "Now", value=NOON // 1_000_000)
+
+        connected = json.loads(scenarioctl(*config, "status", "--json").out)["chains"]
+        offline = json.loads(scenarioctl("--offline", *config, "status", "--json").out)["chains"]
+
+    assert [(each["name"], each["title"], each["state"]) for each in connected] == [
+        ("polkadot", "Polkadot", "connected")
+    ]
+    assert (connected[0]["block"], connected[0]["block_time"]) == (100, "2026-11-21T12:00:00.000000000Z")
+    assert [each["state"] for each in offline] == ["offline"]
+    gone = json.loads(scenarioctl(*config, "status", "--json").out)["chains"]
+    assert [(each["state"], each["block"]) for each in gone] == [("unreachable", None)]
+    assert "polkadot" in gone[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "moment"),
+    [
+        ("0x0100000000000000", "1970-01-01T00:00:00.001000000Z"),
+        ("0x", None),
+        (None, None),
+        ("0xzz", None),
+        ("0xffffffffffffffff", None),
+    ],
+)
+def test_the_time_of_a_block_is_read_or_unknown(answer: object, moment: str | None) -> None:
+    assert operation._read_moment(answer) == moment
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    monkeypatch.setattr(streams, "_PAUSE", 0.02)
+    monkeypatch.setattr(status_stream, "_LEAST", 0.02)
+    monkeypatch.setattr(status_stream, "_CHAINS", 0.1)
+    with Serving(tmp_path) as serving:
+        yield serving
+
+
+def next_status(stream: Stream, happens: Any) -> Any:
+    """Return the next status of which *happens* is true."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        found = stream.block()
+        if found.get("event") == "status" and happens(said := json.loads(found["data"])):
+            return said
+    raise AssertionError("the stream did not tell")
+
+
+def test_the_stream_tells_what_it_is_and_what_becomes_of_it(served: Serving) -> None:
+    with Stream(served, "/api/status/events", port=served.api) as stream:
+        headers = dict(stream.response.getheaders())
+        first = next_status(stream, lambda _: True)
+        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        assert served.post("/job/run", {"id": id}, port=served.worker).status == 200
+        then = next_status(stream, lambda said: said["needs"]["count"])
+
+    assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    assert (first["scenarios"], first["needs"]["count"]) == (0, 0)
+    assert (then["scenarios"], then["needs"]["sign"][0]["id"]) == (1, id)
+
+
+def test_the_stream_tells_of_the_chains_again_and_again(served: Serving) -> None:
+    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+    with Stream(served, "/api/status/events", port=served.api) as stream:
+        found: list[Any] = []
+        while len(found) < 3:
+            event = stream.block()
+            if event.get("event") == "chains":
+                found.append(json.loads(event["data"])["chains"])
+
+    assert [(each["name"], each["state"]) for each in found[-1]] == [("polkadot", "offline")]
+
+
+def test_nobody_reads_while_nobody_listens(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+
+    async def counted(app: Application) -> Any:
+        reads.append(app)
+        return await read_store_status(app)
+
+    monkeypatch.setattr(operation, "read_store_status", counted)
+    path = "/api/status/events"
+    with Stream(served, path, port=served.api) as one, Stream(served, path, port=served.api) as two:
+        next_status(one, lambda _: True)
+        next_status(two, lambda _: True)
+        # One poller for both.
+        assert len(reads) == 1
+    # A stream ends when it has something to send.
+    wait_until(lambda: not served.servers.context.metrics.streams)
+    before = len(reads)
+    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+    time.sleep(0.3)
+
+    assert served.servers.context.metrics.streams == 0
+    assert len(reads) == before
+
+
+def test_no_chain_is_asked_any_more_once_nobody_listens(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    async def slow(_: Application, chain: Any) -> Any:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(chain.name)
+
+    monkeypatch.setattr(operation, "ask_chain", slow)
+    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+    with Stream(served, "/api/status/events", port=served.api) as stream:
+        while stream.block().get("event") != "chains":
+            pass
+        still = list(ended)
+    deadline = time.monotonic() + 10
+    while not ended and time.monotonic() < deadline:
+        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+        time.sleep(0.1)
+
+    assert (still, ended) == ([], ["polkadot"])
+
+
+def test_the_stream_takes_no_fields(served: Serving) -> None:
+    refused = served.get("/api/status/events?id=x")
+
+    assert (refused.status, refused.json()["error"]) == (422, says("id=x"))
+
+
+def test_the_stream_ends_with_the_daemon(served: Serving) -> None:
+    with Stream(served, "/api/status/events", port=served.api) as stream:
+        next_status(stream, lambda _: True)
+        began = time.monotonic()
+        served.stop()
+
+    assert time.monotonic() - began < 5
