@@ -666,6 +666,27 @@ def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(t
     played(story)
 
 
+def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> None:
+    """The node can have been upgraded after it answered, while the answer was on its way."""
+    asked: list[str] = []
+
+    def late() -> dict[str, Any]:
+        asked.append("state_getRuntimeVersion")
+        time.sleep(0.15)
+        return {"specName": "polkadot", "specVersion": 1006000}
+
+    async def story() -> None:
+        with node(state_getRuntimeVersion=late) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                pool.believed = 0.1
+                for _ in range(2):
+                    await Client(pool).table()
+        # Asked with the greeting, and by each of the two: no answer came within the time.
+        assert len(asked) == 3
+
+    played(story)
+
+
 async def build(client: Client) -> tuple[RuntimeTable, bytes]:
     """Return the bytes of a call, and the table that they were written with."""
     from scenarioctl.model.calls import Call

@@ -102,9 +102,9 @@ class Connection:
         self.latency = 0.0
         #: When something last came from the node (time.monotonic).
         self.heard = 0.0
-        #: As `state_getRuntimeVersion` answered, and when (time.monotonic).
+        #: As `state_getRuntimeVersion` answered, and when it was asked (time.monotonic): an answer can be late.
         self.version: dict[str, Any] = {}
-        self.version_told = 0.0
+        self.version_asked = 0.0
         self._socket = socket
         self._timeouts = timeouts
         self._count = 0
@@ -143,21 +143,20 @@ class Connection:
         return connection
 
     async def _greet(self, patience: float) -> None:
-        genesis, version = await self.call_many(
-            [("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())], patience
-        )
+        exchange = await self.begin([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())], patience)
+        genesis, version = await self.finish(exchange)
         self._check_genesis(genesis)
-        self._keep_version(version)
+        self._keep_version(version, exchange.started)
 
     async def ask_version(self, patience: float | None = None) -> None:
         """Ask what the chain runs now, and wait *patience* seconds for the answer if given."""
         exchange = await self.begin([("state_getRuntimeVersion", ())])
         (version,) = await self.finish(exchange, patience)
-        self._keep_version(version)
+        self._keep_version(version, exchange.started)
 
-    def _keep_version(self, version: object) -> None:
+    def _keep_version(self, version: object, asked: float) -> None:
         self.version = self.read_version(version)
-        self.version_told = time.monotonic()
+        self.version_asked = asked
 
     def read_version(self, answer: object) -> dict[str, Any]:
         """Return an answer to `state_getRuntimeVersion` that names a runtime and its version."""

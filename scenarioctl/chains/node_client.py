@@ -258,7 +258,7 @@ class NodeClient:
     async def _current_version(self) -> dict[str, Any]:
         """Return the runtime version, asked again if the last answer is old: runtimes are upgraded."""
         connection = await self._open()
-        if time.monotonic() - connection.version_told > self._pool.believed:
+        if time.monotonic() - connection.version_asked > self._pool.believed:
             patience = None if self._subscriptions else self.timeouts.prompt
             await self._read(lambda asked: asked.ask_version(patience))
             connection = await self._open()
