@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
-MARKS ?= not soak and not acceptance
+MARKS ?= not soak and not acceptance and not processes
 # The tests start hundreds of processes, and none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -21,10 +21,12 @@ test: $(VENV)/.developed
 
 # Write the sentences that the tests see to tests/data/messages.toml; read its diff as prose.
 messages: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" --update-messages
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak and not acceptance" --update-messages
 
-# A browser, other people's clients (npm), fuzzed requests, load and fleets of daemons: about three minutes more.
+# Processes and servers that are started and killed; then a browser, other people's clients (npm), fuzzed requests, load and
+# fleets of daemons: about six minutes more.
 acceptance: $(VENV)/.developed
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "processes and not acceptance and not soak"
 	tests/clients/run $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "acceptance and not soak"
 
 check: $(VENV)/.developed

@@ -24,6 +24,8 @@ from tests.daemons import PATIENCE, Daemon
 from tests.messages import says
 from tests.pressure import pressed_daemon, send, sizes, under_probe
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

@@ -28,6 +28,8 @@ from tests.conftest import examples
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 from tests.messages import Says, says
 
+pytestmark = pytest.mark.processes
+
 # -- where it listens ----------------------------------------------------------------------------------------------
 
 

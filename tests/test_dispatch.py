@@ -39,6 +39,8 @@ from tests.test_jobs import REMARK, diagram, node
 from tests.test_kills import stop_in_the_middle
 from tests.test_worker import FakeRun, draft
 
+pytestmark = pytest.mark.processes
+
 #: Seconds: short ones, since the clocks of engines can't be moved.
 LEASE = 1.0
 PACE = Pace(lease=LEASE, renew=LEASE / 3, owners=LEASE / 4, poll=0.2, grace=0.2, retry=0.05)

@@ -42,6 +42,8 @@ from tests.serving import Reply, Serving
 from tests.test_jobs import REMARK, node
 from tests.test_worker import Bench, FakeRun, play
 
+pytestmark = pytest.mark.processes
+
 #: Of the shared daemon: small, so that its ends are reached soon.
 SETTINGS = "request_seconds = 1\nbody_limit = 1048576\nwebhook_limit = 2048\nwebhook_rate = 5\n"
 WEBHOOK = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"

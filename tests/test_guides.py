@@ -13,6 +13,8 @@ import yaml
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.processes
+
 EXPLAINED = re.findall(
     r'^### "(.*)"$', (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8"), re.MULTILINE
 )

@@ -29,6 +29,8 @@ from scenarioctl.stores import open_store
 from tests.runner import finish
 from tests.test_jobs import REMARK, application, diagram, node
 
+pytestmark = pytest.mark.processes
+
 #: A worker whose lease is short, so that a test need not wait for the end of a long one.
 WORKER = """
 import asyncio, signal, sys

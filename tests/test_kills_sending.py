@@ -15,6 +15,8 @@ from tests.node import Node, Silent
 from tests.test_broadcast import GOOD, HASH, NUMBER
 from tests.test_transaction_status import FakeChain
 
+pytestmark = pytest.mark.processes
+
 
 class Desk:
     """A chain, and daemons with one home, of which a test kills all but the last."""

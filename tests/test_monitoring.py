@@ -30,6 +30,8 @@ from tests.serving import Serving
 from tests.test_store_jobs import JOB
 from tests.test_stores import FIRST, message
 
+pytestmark = pytest.mark.processes
+
 ALERTS = ROOT / "monitoring" / "alerts.yml"
 DASHBOARD = ROOT / "monitoring" / "dashboard.json"
 _NAME = re.compile(r"\bscenarioctl_[a-z_]+[a-z]\b")

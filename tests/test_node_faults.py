@@ -18,6 +18,8 @@ from tests.conftest import BOB, DATA, Run
 from tests.node import Gone, Last, Node, Refusal, Silent
 from tests.runtimes import bundled
 
+pytestmark = pytest.mark.processes
+
 Answers = Mapping[str, Any]
 
 FAULTS: dict[str, Any] = {

@@ -36,9 +36,10 @@ from tests.test_stores import FIRST, message
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
-pytestmark = pytest.mark.skipif(
-    PROGRAM is None, reason="no PgBouncer is installed (Debian: apt install pgbouncer)"
-)
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(PROGRAM is None, reason="no PgBouncer is installed (Debian: apt install pgbouncer)"),
+]
 
 #: Roles without settings, and with the search path alone.
 BARE, PATIENT = "bare", "patient"

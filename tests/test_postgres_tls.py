@@ -20,7 +20,10 @@ from tests.postgres import RUNTIME, Server, start_server
 from tests.runner import finish as run
 from tests.test_stores import message
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl is installed")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl is installed"),
+]
 
 
 def make_authority(folder: Path, name: str) -> None:

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import scenarioctl
+
+pytestmark = pytest.mark.processes
 
 PACKAGE = Path(scenarioctl.__file__).parent
 

@@ -15,6 +15,8 @@ from tests.conftest import BOB, ROOT, without_echo
 from tests.messages import says
 from tests.node import Node
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = Path(sys.executable).parent / "scenarioctl"
 
 #: Dear to import, or no business of a command that asks nobody and stores nothing.

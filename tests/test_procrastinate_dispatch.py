@@ -20,6 +20,8 @@ from tests.runner import finish
 from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, tell, until
 from tests.test_worker import FakeRun, draft
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:

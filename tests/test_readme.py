@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import ROOT
 from tools.readme import documents, played, settled
 
+pytestmark = pytest.mark.processes
+
 #: What a link inside of the documentation leads to; the address of a page elsewhere has a colon.
 LINK = re.compile(r"\]\(([^):#\s]+)(?:#[^)]*)?\)")
 

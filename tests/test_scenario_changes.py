@@ -616,6 +616,7 @@ def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) 
 # In an editor
 
 
+@pytest.mark.processes
 class TestEditing:
     @pytest.fixture
     def home(self, tmp_path: Path) -> Path:

@@ -14,7 +14,7 @@ from benchmarks.store_latency import measure_sizes
 from scenarioctl.stores import Store, StoredScenario, open_store
 from tests.runner import finish as run
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.processes, pytest.mark.one_python]
 
 CHAINS = ("polkadot", "assetHub", "hydraDx", "kusama")
 

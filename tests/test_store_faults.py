@@ -38,6 +38,8 @@ from tests.test_store_jobs import (
 )
 from tests.test_stores import FIRST, SECOND, connections_of, damage, message, opened
 
+pytestmark = pytest.mark.processes
+
 DAMAGED = "its row in the store is damaged, start the job again"
 
 

@@ -41,6 +41,8 @@ from tests.serving import Serving
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, ended
 from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def server() -> Server:

@@ -19,6 +19,8 @@ from tests.conftest import BOB, Run
 from tests.runner import finish as run
 from tests.serving import Serving
 
+pytestmark = pytest.mark.processes
+
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 CALL = "0x00071468656c6c6f"
 TRANSFER = {

@@ -16,6 +16,8 @@ from tests.messages import recorder
 from tests.test_story import WEBHOOK
 from tests.transcripts import FOLDER, Command, Entry, play, read, titles, write
 
+pytestmark = pytest.mark.processes
+
 TYPOS, SCRIPTS, FIRST = (FOLDER / name for name in ("typos.txt", "scripts.txt", "first-contact.txt"))
 
 
