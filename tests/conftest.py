@@ -149,9 +149,9 @@ WAITING = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Start two workers per core for `make test`: half of the time that its tests take is waiting."""
+    """Start two workers per core for `make test`, one more than cores with browsers: tests wait half of their time."""
     cores = os.cpu_count() or 1
-    return 2 * cores if "not acceptance" in config.option.markexpr else cores
+    return 2 * cores if "not acceptance" in config.option.markexpr else cores + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
