@@ -1,3 +1,3 @@
-"""Unsigned transactions for Polkadot, Asset Hub and Hydration, from saved scenarios."""
+"""Unsigned transactions for Polkadot, Kusama and their parachains, from saved scenarios."""
 
 __version__ = "0.1.0"

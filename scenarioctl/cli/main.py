@@ -148,7 +148,7 @@ class LazyGroup(Group):
 )
 @click.version_option(__version__, "-V", "--version", message="scenarioctl %(version)s")
 def cli() -> None:
-    """Unsigned transactions for Polkadot, Asset Hub and Hydration, from saved scenarios.
+    """Unsigned transactions for Polkadot, Kusama and their parachains, from saved scenarios.
 
     scenarioctl builds transactions and never signs them: it holds no keys.
     """
