@@ -136,11 +136,11 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
     [
         (
             location(ALICE_KEY),
-            "The sender can claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+            "The sender may be able to claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
         ),
         (
             location(CAROL_KEY),
-            f"{CAROL} can claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+            f"{CAROL} may be able to claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
         ),
         (NATIVE_UP, "Only the chain polkadot itself can claim it, with a message that contains ClaimAsset."),
         (

@@ -61,7 +61,8 @@ def asset_transfer(**fields: Any) -> None:
 def trapped(**fields: Any) -> None:
     """List the assets that were trapped on a chain, and who can claim them.
 
-    They are found in the events of its blocks. The state of the chain tells whether they are still in the trap.
+    They are found in the events of its blocks. The state of the chain tells whether they are still in the trap, and a
+    dry run whether their account can claim them.
     """
     answer = perform(**fields).answer
     rows = (
@@ -84,7 +85,10 @@ def trapped(**fields: Any) -> None:
     help="Block in which the assets were trapped, a hash or a number.",
 )
 @option(
-    "--hash", metavar="0xHASH", default="", help="Hash of the assets, if several were trapped in that block."
+    "--hash",
+    metavar="0xHASH",
+    default="",
+    help="Hash of the assets, if several of the sender were trapped in that block.",
 )
 @option(
     "--beneficiary",

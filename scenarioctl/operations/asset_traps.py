@@ -1,12 +1,13 @@
 """Assets in the asset trap of a chain: find those of an account, and build the transaction that claims them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import check_draft, draft_claim
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, NotFound, shorten
+from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound, shorten
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.built_transactions import (
@@ -32,10 +33,14 @@ from scenarioctl.transactions.keyless_accounts import read_receiver
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Call
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.submission.asset_traps import AssetTrap
 
 __all__ = ["claim_assets", "find_trapped_assets"]
 
+#: Claims that are tried for one list: each is a dry run.
+MOST_TRIED = 32
 #: Blocks that are searched unless one is named, and at most.
 DEFAULT_BLOCKS = 64
 MOST_BLOCKS = 1000
@@ -64,7 +69,7 @@ class TrappedAssets(TypedDict):
     assets: str
     #: How many times the same assets of the same origin are in the trap now; 0 if they were claimed.
     count: int
-    #: Whether an account of this chain can claim it with `xcm claim`.
+    #: Whether an account of this chain can claim it with `xcm claim`: a dry run of the claim succeeded.
     claimable: bool
     #: Who can claim it, and how.
     summary: str
@@ -78,7 +83,7 @@ class FoundTraps(TypedDict):
 
 
 async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> Result[FoundTraps]:
-    from scenarioctl.transactions.submission.asset_traps import find_traps
+    from scenarioctl.transactions.submission.asset_traps import find_traps, try_claims
 
     chain = app.registry.find(request.chain)
     account = chain.account_format.parse(request.address, field="address") if request.address else None
@@ -91,12 +96,13 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
     last = await _number_of(client, block)
     first = max(last - count + 1, 1)
     traps = await find_traps(client, range(first, last + 1), account)
+    tried = await try_claims(app.client, app.registry, chain, traps, most=MOST_TRIED)
     return Result(
         answer={
             "chain": chain.name,
             "first_block": first,
             "last_block": last,
-            "traps": [_describe(app, chain, trap, account) for trap in traps],
+            "traps": [_describe(app, chain, trap, tried.get(trap.hash), account) for trap in traps],
         },
         large=True,
     )
@@ -109,7 +115,7 @@ class ClaimAssets(CheckableFields):
     chain: str
     #: Hash or number of the block in which they were trapped.
     trapped_in: str | int
-    #: Their hash, as `xcm trapped` lists it; only needed if several were trapped in that block.
+    #: Their hash, as `xcm trapped` lists it; only needed if `sender`, or any account without one, can claim several of that block.
     hash: str = ""
     #: Who receives them: SS58 or 0x hex. Default: the account that claims them.
     beneficiary: str = ""
@@ -128,7 +134,6 @@ class ClaimTransaction(RuntimeUsed, Checked):
 
 
 async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTransaction]:
-    from scenarioctl.transactions.simulation.trapped_assets import split_origin
     from scenarioctl.transactions.submission.asset_traps import find_traps
 
     check_output_format(request.output_format)
@@ -147,15 +152,7 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
     client = app.client(chain)
     number = await _number_of(client, block)
     traps = await find_traps(client, range(number, number + 1))
-    trap = _choose(app, chain, number, traps, wanted, claimant)
-    _, account = split_origin(trap.event.fields["origin"])
-    if account is None:
-        raise RuntimeError(f"{trap.hash} is claimable by no account")
-    if claimant is not None and claimant != account:
-        raise InvalidRequest(
-            f"sender {shorten(request.sender, 80)} can't claim these assets, expected "
-            f"{chain.account_format.format(account, chain.ss58_prefix)}, from whom they were trapped"
-        )
+    trap, account, notes = _choose(app, chain, number, traps, wanted, claimant)
     fields = trap.event.fields
     transaction = await draft_claim(
         app,
@@ -165,6 +162,7 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
         beneficiary=account if receiver is None else receiver,
     )
     says = say_transaction(app, chain, await app.runtime(chain), transaction.call)
+    doubts = await _prove(app, chain, trap, transaction.call)
     if sender is not None:
         fee_asset = await find_fee_asset(app, chain, request.fee_asset)
         transaction = await check_draft(app, transaction, sender, fee_asset)
@@ -178,36 +176,69 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        notes=notes,
+        warnings=(*doubts, *transaction.warnings, *payload_warnings(app, request)),
     )
+
+
+async def _prove(app: Application, chain: "Chain", trap: "AssetTrap", claim: "Call") -> tuple[str, ...]:
+    """Refuse a *claim* that fails in a dry run, or claims something else; return a warning if *chain* can't try it."""
+    from scenarioctl.transactions.submission.asset_traps import try_claim
+
+    tried = await try_claim(app.client, app.registry, chain, trap, claim)
+    if tried.failure:
+        raise ChainRefused(f"the claim fails in a dry run: {tried.failure}")
+    if tried.unknown:
+        return (f"Whether the claim succeeds is unknown, because a dry run isn't possible: {tried.unknown}.",)
+    return ()
 
 
 def _choose(
     app: Application,
     chain: "Chain",
     number: int,
-    traps: "list[AssetTrap]",
+    traps: "Sequence[AssetTrap]",
     wanted: str,
     claimant: bytes | None,
-) -> "AssetTrap":
-    """Return the trap that a claim is for: the one with the hash *wanted*, or the only one that *claimant* can claim."""
+) -> "tuple[AssetTrap, bytes, tuple[str, ...]]":
+    """Return the trap that a claim is for, the account that can claim it, and what to say of the choice.
+
+    It is the one with the hash *wanted*, or the only one of *claimant*; without a claimant, of any account.
+    """
     named = [trap for trap in traps if wanted in ("", trap.hash)]
     if not named:
         what = f"no assets with the hash {wanted} were" if wanted else "no assets were"
         raise NotFound(
             f"{what} trapped in block {number} of {chain.name}; list blocks with scenarioctl xcm trapped {chain.name} --blocks 1000"
         )
-    able = {trap.hash: trap for trap in named if trap.is_claimable}
+    able = {trap.hash: (trap, trap.claimant) for trap in named if trap.claimant is not None}
     if not able:
-        raise InvalidRequest("; ".join(_summarize(app, chain, trap, claimant) for trap in named))
-    if len(able) > 1:
+        raise InvalidRequest("; ".join(_summarize(app, chain, trap, None, claimant) for trap in named))
+    own = {hash: (trap, account) for hash, (trap, account) in able.items() if claimant in (None, account)}
+    if not own:
+        owners = dict.fromkeys(_write(chain, account) for _, account in able.values())
         raise InvalidRequest(
-            f"hash is missing, as several assets were trapped in block {number}, expected one of: {', '.join(able)}"
+            f"sender {shorten(_write(chain, claimant), 80)} can't claim these assets, expected {' or '.join(owners)}, from whom they were trapped"
         )
-    return next(iter(able.values()))
+    if len(own) > 1:
+        missing, whose = ("hash", "assets of the sender") if claimant else ("hash or sender", "assets")
+        raise InvalidRequest(
+            f"{missing} is missing, as several {whose} were trapped in block {number}, expected one of these hashes: {', '.join(own)}"
+        )
+    trap, account = next(iter(own.values()))
+    if len(able) == 1:
+        return trap, account, ()
+    note = f"Several assets were trapped in block {number}. This claims the only ones of the sender, with the hash {trap.hash}."
+    return trap, account, (note,)
 
 
-def _describe(app: Application, chain: "Chain", trap: "AssetTrap", account: bytes | None) -> TrappedAssets:
+def _describe(
+    app: Application,
+    chain: "Chain",
+    trap: "AssetTrap",
+    tried: "DryRunResult | None",
+    account: bytes | None,
+) -> TrappedAssets:
     from scenarioctl.transactions.simulation.trapped_assets import describe_assets
 
     return {
@@ -215,13 +246,19 @@ def _describe(app: Application, chain: "Chain", trap: "AssetTrap", account: byte
         "hash": trap.hash,
         "assets": describe_assets(app.assets, chain, trap.event.fields["assets"]),
         "count": trap.count,
-        "claimable": trap.is_claimable,
-        "summary": _summarize(app, chain, trap, account),
+        "claimable": tried is not None and not tried.failure and not tried.unknown,
+        "summary": _summarize(app, chain, trap, tried, account),
     }
 
 
-def _summarize(app: Application, chain: "Chain", trap: "AssetTrap", account: bytes | None) -> str:
-    """Return who can claim what was trapped, and how; or why nobody can."""
+def _summarize(
+    app: Application,
+    chain: "Chain",
+    trap: "AssetTrap",
+    tried: "DryRunResult | None",
+    account: bytes | None,
+) -> str:
+    """Return who can claim what was trapped, and how; or why nobody can.  *tried* is a dry run of the claim."""
     from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
 
     fields = trap.event.fields
@@ -235,10 +272,30 @@ def _summarize(app: Application, chain: "Chain", trap: "AssetTrap", account: byt
             f"{what} is in the trap of {chain.name} under a hash that its runtime doesn't compute for it now, "
             "so how to claim it is unknown."
         )
+    found = f"{what} is in the trap of {chain.name}."
+    if tried is not None and tried.failure:
+        return f"{found} A claim by {_write(chain, trap.claimant)} fails in a dry run: {tried.failure}."
     claim = describe_claim(
-        app.assets.registry, chain, trap.event.pallet, fields["origin"], account, trap.number
+        app.assets.registry,
+        chain,
+        trap.event.pallet,
+        fields["origin"],
+        account,
+        trap.number,
+        is_tried=tried is not None and not tried.unknown,
     )
-    return f"{what} is in the trap of {chain.name}. {claim}"
+    if trap.claimant is None:
+        return f"{found} {claim}"
+    if tried is None:
+        return f"{found} {claim} This was not tried, because a list tries only {MOST_TRIED} claims: list fewer blocks."
+    unknown = (
+        f" This is not proven, because a dry run isn't possible: {tried.unknown}." if tried.unknown else ""
+    )
+    return f"{found} {claim}{unknown}"
+
+
+def _write(chain: "Chain", account: bytes | None) -> str:
+    return "nobody" if account is None else chain.account_format.format(account, chain.ss58_prefix)
 
 
 async def _number_of(client: "Client", block: str) -> int:

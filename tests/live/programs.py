@@ -343,7 +343,7 @@ EXECUTED = (
             withdraw(K),
             deposit(x.a, PART),
         ),
-        "can claim it there with PolkadotXcm.claim_assets",
+        "claim it there with scenarioctl xcm claim",
     ),
     row(
         "a program without an origin",

@@ -63,8 +63,13 @@ def describe_claim(
     origin: Any,
     sender: bytes | None,
     block: int | None = None,
+    *,
+    is_tried: bool = False,
 ) -> str:
-    """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block in which it was."""
+    """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block in which it was.
+
+    *is_tried* tells that a dry run of the claim succeeded there.
+    """
     place, account = split_origin(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
@@ -74,7 +79,7 @@ def describe_claim(
     if place == "0/Here":
         call = f"{pallet}.claim_assets"
         command = f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
-        return f"{who} can claim it there with {command} ({call})."
+        return f"{who} {'can' if is_tried else 'may be able to'} claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
     where = home.name if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"

@@ -4,19 +4,26 @@ pallet-xcm keeps a count for each hash, blake2b-256 of the origin and the assets
 writes (polkadot-sdk, pallet_xcm: `DropAssets::drop_assets`, read 2026-11-23).  Its event names all three.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.trapped_assets import split_origin
 from scenarioctl.transactions.submission.arrivals import read_blocks
+from scenarioctl.transactions.transfer.claim_call import build_claim
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.runtime_api import Clients
 
 #: Blocks whose events are fetched in one exchange.
 _FETCHED = 16
@@ -41,10 +48,14 @@ class AssetTrap:
         return "0x" + data.hex()
 
     @property
-    def is_claimable(self) -> bool:
-        """Whether an account of the chain itself can claim them there."""
+    def claimant(self) -> bytes | None:
+        """The account of the chain itself that may claim them there; None if they are gone, or no such account's.
+
+        That the chain lets it claim them, only a dry run tells (`try_claims`): the trap hashes the network of its origin
+        too, which a runtime may leave out or write for its signers, and metadata doesn't tell which.
+        """
         place, account = split_origin(self.event.fields["origin"])
-        return bool(self.count and self.proven and account is not None and place == "0/Here")
+        return account if self.count and self.proven and place == "0/Here" else None
 
 
 def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> bytes | None:
@@ -83,6 +94,37 @@ async def find_traps(client: "Client", numbers: range, account: bytes | None = N
         AssetTrap(number=number, event=event, count=count, proven=_is_proven(table, event))
         for (number, event), count in zip(found, counts, strict=True)
     ]
+
+
+async def try_claims(
+    clients: "Clients", registry: "Registry", chain: "Chain", traps: Sequence[AssetTrap], *, most: int
+) -> dict[str, "DryRunResult"]:
+    """Return what claims of the first *most* different *traps* by their claimants would do on *chain* now, by hash."""
+    tried: dict[str, DryRunResult] = {}
+    for trap in traps:
+        if trap.claimant is not None and trap.hash not in tried and len(tried) < most:
+            claim = build_claim(chain, trap.event.pallet, trap.event.fields["assets"], trap.claimant)
+            tried[trap.hash] = await try_claim(clients, registry, chain, trap, claim)
+    return tried
+
+
+async def try_claim(
+    clients: "Clients", registry: "Registry", chain: "Chain", trap: AssetTrap, claim: "Call"
+) -> "DryRunResult":
+    """Return what *claim* by the claimant of *trap* would do on *chain* now: a failure if it claims nothing, or others."""
+    if trap.claimant is None:
+        raise ValueError(f"no account claims {trap.hash}")
+    result = await try_call(clients, registry, chain, claim, trap.claimant)
+    claimed = any(
+        event.pallet == trap.event.pallet
+        and event.name == "AssetsClaimed"
+        and event.fields["hash"] == trap.event.fields["hash"]
+        for event in result.events
+    )
+    if claimed or result.failure or result.unknown:
+        return result
+    # The same assets in the name of the same account, whose origin has its network once and once not.
+    return replace(result, failure=f"{chain.name} takes them from another entry of the trap")
 
 
 def _is_proven(table: "RuntimeTable", event: "Event") -> bool:
