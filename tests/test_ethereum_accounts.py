@@ -1,5 +1,6 @@
 """Accounts of 20 bytes: as senders and receivers, and with the signatures of their chains."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -100,6 +101,26 @@ def test_a_signature_of_another_kind_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         assemble(table, MYTHOS, to_sign(table), ethereum_signature(ALITH_KEY, b"something else"))
     assert str(refused.value) == says("0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac", "mythos")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(lambda payload: payload, id="the bytes"),
+        pytest.param(lambda payload: b"0x" + payload.hex().encode(), id="their hex"),
+        pytest.param(keccak_256, id="their hash"),
+    ],
+)
+def test_a_signature_of_an_ethereum_message_is_named(text: Callable[[bytes], bytes]) -> None:
+    table = table_with_ethereum_accounts()
+    wanted = to_sign(table)
+    said = text(wanted.payload)
+    prefix = b"\x19Ethereum Signed Message:\n" + str(len(said)).encode()
+
+    with pytest.raises(InvalidRequest) as refused:
+        assemble(table, MYTHOS, wanted, ethereum_signature(ALITH_KEY, prefix + said))
+
+    assert str(refused.value) == says("EIP-191", "mythos", "bytes_to_sign")
 
 
 def test_an_account_of_20_bytes_is_written_with_its_checksum() -> None:

@@ -129,14 +129,21 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
 
 def signed_instead(
     scheme: str, signature: bytes, payload: bytes, account: bytes
-) -> Literal["message", "payload", ""]:
-    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is neither.
+) -> Literal["message", "ethereum message", "payload", ""]:
+    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is none of these.
 
-    A `message` stands between <Bytes> and </Bytes>; a `payload` is too long to be signed without hashing it.
+    A `message` stands between <Bytes> and </Bytes>; an `ethereum message` has the prefix of EIP-191, and is the bytes or
+    their hex as text; a `payload` is too long to be signed without hashing it.
     """
     for inner in (payload, bytes_to_sign(payload)):
         if verify_signature(scheme, signature, b"<Bytes>" + inner + b"</Bytes>", account):
             return "message"
+        if scheme != ETHEREUM:
+            continue
+        for text in (inner, b"0x" + inner.hex().encode(), inner.hex().encode(), keccak_256(inner)):
+            prefixed = b"\x19Ethereum Signed Message:\n%d%b" % (len(text), text)
+            if verify_signature(scheme, signature, prefixed, account):
+                return "ethereum message"
     if len(payload) > HASHED_ABOVE and verify_signature(scheme, signature, payload, account):
         return "payload"
     return ""

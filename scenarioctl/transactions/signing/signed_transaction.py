@@ -80,6 +80,12 @@ def _why_not(
         signed = signed_instead(name, bare, payload, to_sign.account)
         if signed == "message":
             return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
+        if signed == "ethereum message":
+            return (
+                f"signature is of an Ethereum message (EIP-191, personal_sign), which {chain.name} does not accept: sign the field "
+                "bytes_to_sign of tx payload without a prefix (secp256k1 over its keccak-256 hash), as wallets sign a transaction of "
+                "a Polkadot chain"
+            )
         if signed == "payload":
             return (
                 f"signature is of all {len(payload)} bytes of the payload, which no chain accepts above {HASHED_ABOVE} bytes: "
