@@ -367,7 +367,12 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
         ("kusama", "hydraDx", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
         ("kusama", "assetHub", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
         ("assetHub", "mythos", "DOT", ("DOT", "holds only MYTH")),
-        ("assetHub", "mythos", "1/Parachain(3369)", ("MYTH", "mythos")),
+        (
+            "assetHub",
+            "mythos",
+            "1/Parachain(3369)",
+            ("MYTH", "teleport", "ForeignAssets.Reserves", "teleportable"),
+        ),
         ("hydraDx", "astar", "ASTR", ("ASTR", "--check")),
         ("hydraDx", "mythos", 30, ("MYTH", "--check")),
         ("rigrelay", "rigcontracts", "KSM", ("KSM", "rigcontracts accepts")),

@@ -278,6 +278,29 @@ def accepts_teleport(receiver: "Chain", identity: str, sender: "Chain", registry
     )
 
 
+def teleport_decided_by(
+    receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
+) -> "tuple[Chain, str] | None":
+    """Return which of the two decides by which storage item whether *sender* may teleport the asset to *receiver*.
+
+    None if no storage item decides it: they may, or they may not.
+    """
+    sending, receiving = trust_of(sender), trust_of(receiver)
+    if sending is None or receiving is None or not sending.sends_teleports:
+        return None
+    deciding = None
+    for chain, other, rows in (
+        (receiver, sender, receiving.teleports),
+        (sender, receiver, sending.teleports),
+    ):
+        items = [row.decided_by for row in rows if _fits(row, chain, identity, other, registry)]
+        if not items:
+            return None
+        if all(items):
+            deciding = (chain, items[0])
+    return deciding
+
+
 def foreign_reserve(hub: "Chain", identity: str) -> str:
     """Return the reserve beyond a bridge of an asset that *hub* backs for its parachains; "" if it backs no such asset."""
     facts = trust_of(hub)
@@ -291,13 +314,13 @@ def foreign_reserve(hub: "Chain", identity: str) -> str:
 def _accepts(
     rows: tuple[Accepted, ...], receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
 ) -> bool:
-    location = seen_from(identity, receiver.para_id)
-    for row in rows:
-        if row.decided_by or not matches(row.asset, location):
-            continue
-        if _is_sender(row.sender, receiver, identity, sender, registry):
-            return True
-    return False
+    return any(not row.decided_by and _fits(row, receiver, identity, sender, registry) for row in rows)
+
+
+def _fits(row: Accepted, receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
+    """Tell whether *row* of *receiver* is about the asset from *sender*."""
+    is_it = matches(row.asset, seen_from(identity, receiver.para_id))
+    return is_it and _is_sender(row.sender, receiver, identity, sender, registry)
 
 
 def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bool:

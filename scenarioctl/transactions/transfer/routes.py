@@ -22,6 +22,7 @@ from scenarioctl.chains.trust import (
     accepts_reserve,
     accepts_teleport,
     foreign_reserve,
+    teleport_decided_by,
     trust_of,
 )
 from scenarioctl.errors import InvalidRequest
@@ -320,6 +321,10 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     )
     if holds_only_its_own:
         return f"{destination.name} holds only {destination.symbol}"
+    undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
+    if undecided is not None:
+        chain, item = undecided
+        return f"it goes there only by teleport, and {chain.name} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
     reserve = _reserve_of(transfer, registry)
     if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
