@@ -317,7 +317,7 @@ class Application:
         if table is None:
             raise ChainUnreachable(
                 f"no runtime table of {chain.name} is stored, and a node can't be asked offline",
-                advice=self.settings.online_advice,
+                advice=f"{self.settings.online_advice}, or run scenarioctl chain refresh {chain.name} once with a connection",
             )
         return table
 
