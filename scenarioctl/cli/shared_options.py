@@ -177,7 +177,7 @@ fee_asset_option = option(
     "--fee-asset",
     metavar="ASSET",
     default="",
-    help="Pay the fee in this asset: its id or symbol. On an Asset Hub; on Hydration it is set for the account, by tx payload and tx check of a transaction.",
+    help="Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by tx payload and tx check of a transaction.",
 )
 
 #: What a signature covers: the fields of `operations/signing_fields.py: Signer`, in its order.

@@ -129,7 +129,7 @@ function flagControl(spec, step, editor, id) {
 function assetControl(spec, step, editor, id) {
   const select = h("select", { id, name: spec.key, "aria-required": "true" });
   const list = h("datalist", { id: `${id}-list` });
-  const other = h("input", { id: `${id}-other`, name: `${spec.key}_other`, type: "text", list: list.id, hidden: true, autocomplete: "off", spellcheck: "false", "aria-label": `${spec.label}: id or symbol`, placeholder: "Id or symbol" });
+  const other = h("input", { id: `${id}-other`, name: `${spec.key}_other`, type: "text", list: list.id, hidden: true, autocomplete: "off", spellcheck: "false", "aria-label": `${spec.label}: id, symbol or location`, placeholder: "Id, symbol or location" });
   const insert = insertButton(spec, step, editor, () => {
     select.value = OTHER;
     other.hidden = false;
