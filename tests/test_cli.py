@@ -798,6 +798,7 @@ def test_chains_are_listed(scenarioctl: Run) -> None:
         "basilisk\tparachain\tBSX\t2090\t-\t-\tBasilisk\n"
         "acala\tparachain\tACA\t2000\t-\t-\tAcala\n"
         "karura\tparachain\tKAR\t2000\t-\t-\tKarura\n"
+        "ethereum\tethereum\tETH\t-\t-\t-\tEthereum\n"
     )
 
 
@@ -808,7 +809,7 @@ def test_chains_are_filtered_and_sorted(scenarioctl: Run) -> None:
     assert names("--role", "dex") == ["hydraDx"]
     assert names("--role", "relay", "--sort", "symbol") == ["polkadot", "kusama", "paseo"]
     assert names("--sort", "name")[:3] == ["acala", "assetHub", "assetHub_kusama"]
-    assert names("--sort", "para_id")[-3:] == ["polkadot", "kusama", "paseo"]
+    assert names("--sort", "para_id")[-4:] == ["polkadot", "kusama", "paseo", "ethereum"]
 
 
 def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
@@ -819,7 +820,7 @@ def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
 
     answer = json.loads(ok(scenarioctl("chain", "list", "--json", "--config", str(config))))
 
-    assert len(answer["chains"]) == 28
+    assert len(answer["chains"]) == 29
     assert answer["chains"][-1] == {
         "name": "rig",
         "title": "rig",

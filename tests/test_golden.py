@@ -113,7 +113,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 160,
+        "transfer": 175,
         "swap": 12,
         "remark": 23,
         "call": 370,

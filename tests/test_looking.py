@@ -189,6 +189,8 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
     ):
         assert between.pop(ends) == {home}
         assert len(said.pop(ends)) == 25
+    # To Ethereum, nothing is.
+    assert len(said.pop("assetHub>ethereum")) == 28
     # Its fee is paid with the native asset beside it, which only a connected draft can add.
     going, built_going = said.pop("hydraDx>assetHub"), between.pop("hydraDx>assetHub")
     exchange, hub = app.registry.find("hydraDx"), app.registry.find("assetHub")
@@ -491,7 +493,7 @@ def test_an_account_of_20_bytes_has_one_spelling(scenarioctl: Run) -> None:
     shown = answer(scenarioctl, "address", EVM.lower())
 
     assert shown["kind"] == "ethereum"
-    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": ["mythos"]}]
+    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": ["mythos", "ethereum"]}]
 
 
 @pytest.mark.parametrize("text", [BOB[:-1], "0x1234", "nobody", "", EVM.replace("a", "A")])

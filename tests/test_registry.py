@@ -80,12 +80,12 @@ def test_no_built_in_chain_has_closed() -> None:
     assert all(chain.source and chain.read for chain in CLOSED.values())
 
 
-@pytest.mark.parametrize("typed", ["ethereum", "Ethereum"])
-def test_a_place_that_no_transfer_reaches_is_named_with_the_reason(typed: str) -> None:
+def test_ethereum_gets_no_endpoints() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        Registry().find(typed, field="dest_chain")
+        Registry({"ethereum": {"endpoints": ["wss://rpc.example.org"]}})
 
-    assert str(refused.value) == says("dest_chain", typed, "Ether")
+    assert str(refused.value) == says("chains.ethereum.endpoints")
+    assert "ethereum" not in {chain.name for chain in Registry().to_ask()}
 
 
 def test_a_closed_chain_may_be_declared_as_ones_own() -> None:
@@ -128,6 +128,10 @@ def test_every_built_in_chain_is_well_formed() -> None:
     relays = {chain.name for chain in CHAINS if chain.role == "relay"}
 
     for chain in CHAINS:
+        if chain.is_ethereum:
+            # It has no relay chain, and nothing is asked of it.
+            assert (chain.relay, chain.para_id, chain.genesis, chain.endpoints) == ("", None, "", ())
+            continue
         assert chain.role in ROLES
         assert chain.relay in relays
         assert (chain.role == "relay") == (chain.para_id is None) == (chain.relay == chain.name)
@@ -168,6 +172,7 @@ IDENTITIES = (
     ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
     ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
     ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),
+    ("ethereum", "ethereum", "", None, "", 42, "ETH", 18),
 )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_every_fact_says_where_it_was_read() -> None:
     chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "system", "dex")}
 
     # Of the other parachains, those whose source was read and is not older than what they run.
-    assert set(TRUST) == chains | {"astar", "bifrost", "mythos", "unique"}
+    assert set(TRUST) == chains | {"astar", "bifrost", "mythos", "unique", "ethereum"}
     assert all(facts.source and facts.read for facts in TRUST.values())
 
 
@@ -248,7 +248,10 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
         find_route(of_row(row), ASSETS, fee_settled=True)
 
     # No dry run proves what crosses a bridge.
-    bridged = {row.source, row.destination} == {"assetHub", "assetHub_kusama"}
+    bridged = row.destination == "ethereum" or {row.source, row.destination} == {
+        "assetHub",
+        "assetHub_kusama",
+    }
     assert str(refused.value).endswith("two sources say cross the bridge" if bridged else unproven(row))
 
 

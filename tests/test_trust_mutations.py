@@ -60,7 +60,11 @@ def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
 
 
 def says_nothing(chain: str, name: str) -> bool:
-    """Tell whether a change adds nothing: bridges join the Asset Hubs of two networks, and no other chains."""
+    """Tell whether a change adds nothing: only bridges lead to Ethereum, and they join few chains."""
+    if chain == "ethereum":
+        return "everything from" in name and not name.endswith("from BEYOND_BRIDGE")
+    if name.endswith("from ETHEREUM"):
+        return chain != "assetHub"
     return chain not in ("assetHub", "assetHub_kusama") and name.endswith("from BEYOND_BRIDGE")
 
 
@@ -82,5 +86,16 @@ def test_every_change_of_what_crosses_a_bridge_shows(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(trust, "_BRIDGED", {**BRIDGED, network: rows})
         if reach() == BEFORE:
             unseen.append(name)
+
+    assert [name for name in unseen if network == "Polkadot" or not name.endswith("from ETHEREUM")] == []
+
+
+def test_every_change_of_what_comes_from_ethereum_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    unseen = []
+    for name, rows in changed_rows(trust._FROM_ETHEREUM):
+        with monkeypatch.context() as patch:
+            patch.setattr(trust, "_FROM_ETHEREUM", rows)
+            if reach() == BEFORE:
+                unseen.append(name)
 
     assert unseen == []

@@ -32,7 +32,7 @@ def transfer_rows() -> Rows:
     registry = Registry()
     assets = Assets(registry)
     rows: Rows = {}
-    for source in registry.all():
+    for source in registry.to_ask():
         held = list(assets.all(source))
         if source.role == "asset_hub":
             held.append(assets.find(source, 4294967294))
@@ -55,14 +55,14 @@ def _digest(source: Chain, destination: Chain, asset: Asset, assets: Assets) -> 
                     destination=destination,
                     asset=asset,
                     amount=12 * 10**20 + 7,
-                    beneficiary=_RECEIVER,
+                    beneficiary=_RECEIVER[: destination.account_format.length],
                     xcm_version=version,
                 )
                 draft = build_transfer(
                     transfer,
                     _table(source),
                     assets=assets,
-                    destination_table=_table(destination),
+                    destination_table=None if destination.is_ethereum else _table(destination),
                     last_hop_fee=fee,
                 )
                 digest.update(_table(source).encode_call(draft.call))

@@ -1,10 +1,11 @@
-"""Make scenarioctl/chains/assets.json from two npm packages.
+"""Make scenarioctl/chains/assets.json from npm packages.
 
-    python tools/curate_assets.py            write the table
-    python tools/curate_assets.py --check    compare; exit 1 if it differs
+    python -m tools.curate_assets            write the table
+    python -m tools.curate_assets --check    compare; exit 1 if it differs
 
 `npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The tool reads only facts: ids,
 symbols, decimals, existential deposits, locations.  If the packages disagree, the first one wins.
+Those of Ethereum are the tokens that the Asset Hub of Polkadot sends there, from SNOWBRIDGE.
 
 The table has one line per chain, so that a reader parses only the line it needs.  The rows are
 [id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
@@ -17,12 +18,13 @@ The canonical asset is the one that a symbol means on its chain; `mark_canonical
 import argparse
 import json
 import re
-import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from tools.npm_packages import unpack
+from tools.snowbridge_assets import Token, read_tokens
 
 TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "chains" / "assets.json"
 PARASPELL = "@paraspell/assets@14.1.1"
@@ -121,6 +123,7 @@ CANONICAL = {
         "assetHub",
         "tbtc",
     ): "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
+    ("ethereum", "tbtc"): "0x18084fba666a33d37592fa2633fd49a74dd93a88",
     (
         "assetHub_kusama",
         "tbtc",
@@ -148,6 +151,7 @@ def curate() -> str:
     with tempfile.TemporaryDirectory() as folder:
         module = unpack(PARASPELL, "package/dist/index.mjs", Path(folder))
         registry = json.loads(unpack(PARITY, "package/docs/registry.json", Path(folder)))
+        tokens = read_tokens(Path(folder))
     lines = []
     for chain, (name, relay, para_id) in CHAINS.items():
         rows = read_paraspell(chain, object_literal(module, name))
@@ -165,7 +169,21 @@ def curate() -> str:
     for chain, (name, own) in NATIVE_ONLY.items():
         row = read_native(object_literal(module, name), own)
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row)], separators=(',', ':'))}")
+    rows = [token_row(token) for token in tokens]
+    mark_canonical("ethereum", rows)
+    rows.sort(key=order)
+    lines.append(f'"ethereum":{json.dumps([trim(row) for row in rows], separators=(",", ":"))}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def token_row(token: Token) -> Row:
+    """Return the row of a token of Ethereum, whose id is the address of its contract."""
+    if token.location == "0/Here":
+        return ["ETH", "ETH", token.decimals, None, "native", token.location, None, "Ether", None]
+    name = "" if token.location.startswith("0/") else f"{token.symbol} of Polkadot, as Snowbridge issues it"
+    if token.location == "1/GlobalConsensus(Kusama)":
+        name = f"{token.symbol} of Kusama, as Snowbridge issues it"
+    return [token.address, token.symbol, token.decimals, None, "erc20", token.location, None, name, None]
 
 
 def mark_canonical(chain: str, rows: list[Row]) -> None:
@@ -196,22 +214,6 @@ def mark_canonical(chain: str, rows: list[Row]) -> None:
 def anybodys(row: Row) -> bool:
     """Tell whether anybody could have given the asset its symbol, on its chain or on the Asset Hub that issues it."""
     return row[4] == "assets" or "PalletInstance(50)/GeneralIndex(" in (row[5] or "")
-
-
-def unpack(package: str, member: str, folder: Path) -> str:
-    """Return the text of one file of an npm package."""
-    packed = subprocess.run(
-        ["npm", "pack", "--silent", "--pack-destination", str(folder), package],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
-    with tarfile.open(folder / packed.stdout.split()[-1]) as archive:
-        file = archive.extractfile(member)
-        if file is None:
-            raise SystemExit(f"{package} has no {member}")
-        return file.read().decode("utf-8")
 
 
 def object_literal(module: str, name: str) -> dict[str, Any]:

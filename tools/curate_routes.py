@@ -37,9 +37,9 @@ from tools.curate_assets import (
     own_para_id,
     read_native,
     read_paraspell,
-    unpack,
     write_location,
 )
+from tools.npm_packages import unpack
 from tools.snowbridge_assets import SNOWBRIDGE, read_snowbridge
 
 #: When the packages and the trust facts were read last.
@@ -65,6 +65,8 @@ PROOF = (
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(1984)", "arrival"),
     ("asset_hub", "hydration", "0/PalletInstance(50)/GeneralIndex(*", "alike"),
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(*", "alike"),
+    # A Bridge Hub (bridge-hub-paseo 2000006) queued such messages for the Ethereum of its network.
+    ("asset_hub", "ethereum", "*", "bytes"),
     # Over the bridge.  Each half ran on asset-hub-kusama 2000002; no runtimes here join both sides.
     ("asset_hub", "asset_hub", "*", "bytes"),
     ("asset_hub", "hydration", "2/GlobalConsensus(Ethereum:1)", "arrival"),
@@ -180,7 +182,8 @@ def read_listings(folder: Path) -> Listings:
         | {
             chain: {read_native(object_literal(module, name), para_id)[5]}
             for chain, (name, para_id) in NATIVE_ONLY.items()
-        },
+        }
+        | {"ethereum": set(paraspell_tokens(object_literal(module, "Ethereum")))},
         "parity": {
             chain: set(parity_locations(chain, parity[relay].get(para_id, {})))
             for chain, (_, relay, para_id) in CHAINS.items()
@@ -194,6 +197,17 @@ def read_listings(folder: Path) -> Listings:
         },
         "snowbridge": read_snowbridge(folder),
     }
+
+
+def paraspell_tokens(record: Mapping[str, Any]) -> Iterator[str]:
+    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address and symbol as our table."""
+    registry = Registry()
+    ethereum = registry.find("ethereum")
+    listed = {(asset.get("assetId", "").lower(), asset["symbol"]) for asset in record["assets"]}
+    for token in Assets(registry).all(ethereum):
+        address = "0x" + "00" * 20 if token.kind == "native" else token.id
+        if (address, token.symbol) in listed:
+            yield token.location
 
 
 def parity_locations(chain: str, record: Mapping[str, Any]) -> Iterator[str]:

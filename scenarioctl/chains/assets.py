@@ -491,7 +491,7 @@ def _with_configured(
 
 def _identities(chain: Chain, number: str, kind: str, location: str) -> tuple[str, ...]:
     """Return the names under which the network knows an asset, seen from the relay chain."""
-    if not location or (chain.role != "relay" and chain.para_id is None):
+    if not location or (not chain.is_network and chain.para_id is None):
         return ()
     name = absolute(location, chain.para_id)
     if kind == "erc20" and chain.role == "dex":

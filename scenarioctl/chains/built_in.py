@@ -5,44 +5,14 @@ from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a
 2026-11-23.
 """
 
-from dataclasses import dataclass
-
-from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20, AccountFormat
+from scenarioctl.chains.addresses import ACCOUNT_KEY_20
+from scenarioctl.chains.chain import ETHEREUM, Chain
 
 #: galacticcouncil/sdk, pull request 257, 2026-01-27.
 _DOUBT = "Hydration's SDK removed Acala and its tokens as dead in January 2026"
 
 #: The networks that bridges join, by their names in XCM's `GlobalConsensus`.
 NETWORKS = ("Polkadot", "Kusama")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chain:
-    """One chain: its identity, its endpoints and its native asset."""
-
-    #: The literal: typed, stored and printed.
-    name: str
-    title: str
-    role: str
-    #: Literal of the relay chain; a relay names itself, a chain without one has "".
-    relay: str
-    para_id: int | None = None
-    #: Hash of block 0; "" if unknown.
-    genesis: str = ""
-    #: What its runtime calls itself; "" if that wasn't read, or its table is bundled.
-    spec_name: str = ""
-    ss58_prefix: int = 42
-    account_format: AccountFormat = ACCOUNT_ID_32
-    symbol: str
-    decimals: int
-    endpoints: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    testnet: bool = False
-    #: Why the chain may be closing, as a sentence; empty if nothing says so.
-    doubt: str = ""
-    #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is known to lead there.
-    #: Written in the row of the relay chain, which hands it to the chains under it.
-    consensus: str = ""
 
 
 CHAINS = (
@@ -487,5 +457,16 @@ CHAINS = (
             "wss://karura-rpc.n.dwellir.com",
         ),
         doubt=_DOUBT,
+    ),
+    # No transaction is made for it, and nothing asks it: it is where Snowbridge leads.
+    Chain(
+        name="ethereum",
+        title="Ethereum",
+        role=ETHEREUM,
+        relay="",
+        account_format=ACCOUNT_KEY_20,
+        symbol="ETH",
+        decimals=18,
+        consensus="Ethereum:1",
     ),
 )

@@ -1,4 +1,4 @@
-"""Chains that have closed, and places that can't be reached.  Their names answer with a sentence instead of "is not a chain".
+"""Chains that have closed.  Their names answer with a sentence instead of "is not a chain".
 
 To add one, write a row in CLOSED with the source of its closing.
 """
@@ -63,17 +63,6 @@ CLOSED: Mapping[str, ClosedChain] = {
     "laos": ClosedChain(title="Laos", source="issue 16 of this project"),
     "composable": ClosedChain(title="Composable Finance", source="issue 16 of this project"),
 }
-
-#: Places to which no transfers are built, by the same spelling -> what they are, and why.
-#: Ethereum: Snowfork/snowbridge@7f9f3f078, toEthereumSnowbridgeV2.ts, read 2026-11-22: the fee there follows Ethereum's gas price.
-UNREACHABLE: Mapping[str, str] = {
-    "ethereum": "Ethereum, to which no transfers are built: the message has to bring Ether for its delivery there, and no chain here tells how much that takes now",
-}
-
-
-def find_unreachable(name: object) -> str:
-    """Return what the place called *name* is, and why no transfers are built to it; empty if it isn't one of these."""
-    return UNREACHABLE.get(fold(name), "") if isinstance(name, str) and len(name) <= 40 else ""
 
 
 def find_closed(name: object) -> ClosedChain | None:

@@ -337,6 +337,10 @@ async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequenc
     that a stalled one costs a fraction of a second.  Those in *avoid* are tried last.
     """
     waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
+    if chain.is_ethereum:
+        raise ChainUnreachable(
+            f"nothing is asked of {chain.title} here: assets can be sent to it, from assetHub"
+        )
     if not waiting:
         raise ChainUnreachable(
             f"{chain.name} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"

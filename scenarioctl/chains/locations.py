@@ -102,8 +102,8 @@ def across(identity: str, network: str, other: str) -> str:
 
 
 def chain_identity(chain: "Chain") -> str:
-    """Return the location of *chain* seen from its relay chain: `Parachain(1000)`, and `` for the relay chain."""
-    if chain.role == "relay":
+    """Return the location of *chain* in its network: `Parachain(1000)`, and `` for the relay chain and for Ethereum."""
+    if chain.is_network:
         return ""
     if chain.para_id is None:
         raise InvalidRequest(f"{chain.name} has no para_id in the registry, so no message can be sent to it")

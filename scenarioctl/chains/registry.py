@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32
-from scenarioctl.chains.built_in import CHAINS, NETWORKS, Chain
+from scenarioctl.chains.built_in import CHAINS, NETWORKS
+from scenarioctl.chains.chain import Chain
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
 from scenarioctl.model.hexadecimal import from_hex
 
@@ -84,6 +85,10 @@ class Registry:
     def all(self) -> tuple[Chain, ...]:
         return tuple(self._chains.values())
 
+    def to_ask(self) -> tuple[Chain, ...]:
+        """Return the chains that have nodes to be asked: all but Ethereum."""
+        return tuple(chain for chain in self._chains.values() if not chain.is_ethereum)
+
     def relay_of(self, chain: Chain) -> Chain | None:
         return self._chains.get(chain.relay)
 
@@ -112,14 +117,11 @@ class Registry:
         if isinstance(name, str) and name.isascii():
             chain = self._names.get(name.lower()) or self._folded.get(fold(name))
         if chain is None:
-            from scenarioctl.chains.closed import find_closed, find_unreachable
+            from scenarioctl.chains.closed import find_closed
 
             closed = find_closed(name)
             if closed is not None:
                 raise error(f"{field} {shorten(name)} is {closed}: {closed.instead}")
-            unreachable = find_unreachable(name)
-            if unreachable:
-                raise error(f"{field} {shorten(name)} is {unreachable}")
             raise error(f"{field} {shorten(name)} is not a chain, {self._suggest(name)}")
         return chain
 
@@ -203,6 +205,10 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
             raise InvalidRequest(
                 f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {' or '.join(_OVERRIDES)}, or a new name"
             )
+    if chain.is_ethereum and table.get("endpoints"):
+        raise InvalidRequest(
+            f"chains.{chain.name}.endpoints cannot be used: nothing is asked of {chain.title}, expected none"
+        )
     return replace(chain, endpoints=tuple(table["endpoints"])) if "endpoints" in table else chain
 
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
 
+#: The networks that Snowbridge joins.
+_SNOWBRIDGE = ("Polkadot", "Ethereum:1")
+
+
 class Sender(StrEnum):
     """The chain that an accepted asset comes from."""
 
@@ -28,8 +32,10 @@ class Sender(StrEnum):
     SYSTEM = "a system parachain, of which the Asset Hub is one"
     #: The chain in whose location the asset is: `1/Parachain(2034)` for `1/Parachain(2034)/GeneralIndex(0)`.
     OWNER = "the chain that issued the asset"
-    #: The Asset Hub of the other network, through the Bridge Hubs of both.
+    #: The Asset Hub of the other network, through the Bridge Hubs.
     BEYOND_BRIDGE = "the Asset Hub beyond the bridge"
+    #: Through the Bridge Hub of Polkadot.
+    ETHEREUM = "Ethereum"
 
 
 class ExecutionFees(StrEnum):
@@ -40,6 +46,8 @@ class ExecutionFees(StrEnum):
     POOLED = "the native asset and assets with a pool"
     #: Any asset that the chain has a price for, which only the chain can say.
     PRICED = "assets with a price"
+    #: The chain that sends the message takes all of it, for delivery.
+    PREPAID = "nothing, since the Asset Hub takes it beforehand"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +75,7 @@ class ForeignReserve:
 class TrustFacts:
     """What one runtime accepts from other chains."""
 
-    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `astar`, `mythos`, `bifrost` or `unique`.
+    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `astar`, `mythos`, `bifrost`, `unique` or `ethereum`.
     kind: str
     #: Location of the native asset as the chain sees it.
     native: str
@@ -108,6 +116,11 @@ _BRIDGED: Mapping[str, tuple[Accepted, ...]] = {
         Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.BEYOND_BRIDGE),
     ),
 }
+#: Assets that the Asset Hub of Polkadot accepts from Ethereum.  `ForeignAssets.Reserves` decides here too, asset by asset.
+_FROM_ETHEREUM = (
+    Accepted(asset="2/GlobalConsensus(Ethereum:1)", sender=Sender.ETHEREUM),
+    Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.ETHEREUM),
+)
 _ASSET_HUB = TrustFacts(
     kind="asset_hub",
     native="1/Here",
@@ -228,6 +241,20 @@ TRUST: Mapping[str, TrustFacts] = {
         execution_fees=ExecutionFees.PRICED,
         source="UniqueNetwork/unique-chain@e3307f0af (spec 10180082, of June 2025), runtime/common/config/xcm.rs",
     ),
+    # The Gateway mints an ERC-20 for each asset of Polkadot that was registered with it.
+    "ethereum": TrustFacts(
+        kind="ethereum",
+        native="0/Here",
+        reserves=(
+            Accepted(asset="1/GlobalConsensus(Polkadot)", sender=Sender.BEYOND_BRIDGE),
+            Accepted(asset="1/GlobalConsensus(Polkadot)/Parachain(1000)/*", sender=Sender.BEYOND_BRIDGE),
+            # The Asset Hub of Polkadot keeps what Ethereum has of it (snowbridge_v2_outbound_from_kusama.rs beside the source).
+            Accepted(asset="1/GlobalConsensus(Kusama)", sender=Sender.BEYOND_BRIDGE),
+        ),
+        sends_teleports=False,
+        execution_fees=ExecutionFees.PREPAID,
+        source="polkadot-fellows/runtimes@cb16c0820, integration-tests/emulated/tests/bridges/bridge-hub-polkadot/src/tests/snowbridge.rs",
+    ),
     # It accepts more than it can hold: of what isn't its own asset, nothing is credited, and DOT is burnt.
     "mythos": TrustFacts(
         kind="mythos",
@@ -263,6 +290,7 @@ def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry:
     rows = facts.reserves
     if facts.kind == "asset_hub":
         rows += _BRIDGED.get(receiver.consensus, ())
+        rows += _FROM_ETHEREUM if receiver.consensus == _SNOWBRIDGE[0] else ()
     return _accepts(rows, receiver, identity, sender, registry)
 
 
@@ -324,11 +352,10 @@ def _fits(row: Accepted, receiver: "Chain", identity: str, sender: "Chain", regi
 
 
 def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bool:
-    """Tell whether the two are the Asset Hubs of two networks that the Bridge Hubs join."""
-    return (
-        {chain.consensus, other.consensus} == set(NETWORKS)
-        and chain == registry.asset_hub(chain)
-        and other == registry.asset_hub(other)
+    """Tell whether a bridge joins the two: the Asset Hubs of two networks, or that of Polkadot and Ethereum."""
+    networks = {chain.consensus, other.consensus}
+    return networks in (set(NETWORKS), set(_SNOWBRIDGE)) and all(
+        each.is_ethereum or each == registry.asset_hub(each) for each in (chain, other)
     )
 
 
@@ -357,8 +384,10 @@ def _is_sender(
         return sender == registry.asset_hub(receiver) or (
             sender.role == "system" and sender.relay == receiver.relay
         )
-    if wanted is Sender.BEYOND_BRIDGE:
-        return is_beyond_bridge(sender, receiver, registry)
+    if wanted in (Sender.BEYOND_BRIDGE, Sender.ETHEREUM):
+        return (wanted is Sender.ETHEREUM) == sender.is_ethereum and is_beyond_bridge(
+            sender, receiver, registry
+        )
     if sender.relay != receiver.relay:
         return False
     # The relay chain is nobody's reserve: its own asset is backed by the Asset Hub.

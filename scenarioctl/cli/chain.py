@@ -162,7 +162,7 @@ def check(chains: tuple[str, ...]) -> None:
     from scenarioctl.chains.probing import probe
 
     app = open_application()
-    asked = [app.registry.find(name) for name in chains] or app.registry.all()
+    asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()
     asked = list({each.name: each for each in asked}.values())
     if app.settings.offline:
         raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)

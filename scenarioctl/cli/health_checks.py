@@ -170,7 +170,7 @@ def look_at_chains(app: "Application") -> tuple[list[HealthCheck], tuple[str, fl
     """Return a check of each chain, and of one that answers its endpoint and how old its newest block is, in seconds."""
     from scenarioctl.cli.chain import describe_state
 
-    chains = app.registry.all()
+    chains = app.registry.to_ask()
     if app.settings.offline:
         return [_check_table(app, each) for each in chains], None
     from scenarioctl.chains.probing import probe

@@ -23,7 +23,7 @@ SORT_KEYS = ("name", "role", "symbol", "para_id")
 class ListChains:
     """List the chains of the registry and of config.toml."""
 
-    #: Only `relay`, `asset_hub`, `dex`, `contracts` or `parachain`.
+    #: Only `relay`, `asset_hub`, `system`, `dex`, `contracts`, `parachain` or `ethereum`.
     role: str = ""
     #: `name`, `role`, `symbol` or `para_id`. Default: the order of the registry.
     sort: str = ""
@@ -36,7 +36,7 @@ TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 class ChainRow(TypedDict):
     name: str
     title: str
-    #: `relay`, `asset_hub`, `system`, `dex`, `contracts` or `parachain`.
+    #: `relay`, `asset_hub`, `system`, `dex`, `contracts`, `parachain` or `ethereum`.
     role: str
     relay: str | None
     para_id: int | None

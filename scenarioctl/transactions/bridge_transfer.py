@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api_result
+from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_delivery, quote_message
 from scenarioctl.transactions.transfer.bridges import arriving_program
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
@@ -128,14 +129,7 @@ class _BridgeBuilder:
         source, destination = transfer.source, transfer.destination
         route = find_route(transfer, self.assets, fee_settled=True)
         keeper, trusting = (source, destination) if route.first == "LocalReserve" else (destination, source)
-        asset = {
-            "id": read_location(location_on(transfer, trusting)),
-            "fun": {"Fungible": transfer.amount},
-        }
-        arguments = ({"V5": asset}, {"V5": read_location(place_of(keeper, trusting))})
-        if not await query_runtime_api_result(
-            self.clients(trusting), "TrustedQueryApi", "is_trusted_reserve", *arguments
-        ):
+        if not await trusts_as_reserve(self.clients, transfer, trusting=trusting, keeper=keeper):
             raise refusal(
                 transfer,
                 f"{trusting.name} doesn't trust {keeper.name} as the reserve of it now, so it would be lost",

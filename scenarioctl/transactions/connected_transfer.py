@@ -84,6 +84,12 @@ class TransferBuilder:
         return draft, check
 
     async def _build_over_bridge(self, sender: bytes | None) -> "Draft":
+        if self.transfer.destination.is_ethereum:
+            from scenarioctl.transactions.ethereum_transfer import build_ethereum_transfer
+
+            return await build_ethereum_transfer(
+                self.clients, self.assets, self.transfer, self.table, sender=sender
+            )
         from scenarioctl.transactions.bridge_transfer import build_bridge_transfer
 
         found = await build_bridge_transfer(

@@ -123,6 +123,19 @@ const BRIDGED = [
   ]),
 ];
 
+// To Ethereum, whose accounts have 20 bytes: its own assets go home, those of Polkadot and Kusama stay in the Asset Hub's account for it.
+const TO_ETHEREUM = [
+  ['DOT', 'LocalReserve', up],
+  ['31337', 'LocalReserve', (x) => x.location(0, ...trustBacked(31337))],
+  ['2/GlobalConsensus(Kusama)', 'LocalReserve', beyond('Kusama')],
+  ['2/GlobalConsensus(Ethereum:1)', 'DestinationReserve', beyond(...onEthereum())],
+  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, 'DestinationReserve', beyond(...onEthereum(WETH))],
+];
+const KEY20 = '0x8ba1f109551bd432803012645ac136ddd64dba72';
+const depositOnEthereum = (x) => [{
+  DepositAsset: { assets: { Wild: { AllCounted: 1 } }, beneficiary: x.location(0, { AccountKey20: { key: KEY20, network: null } }) },
+}];
+
 // The source's native asset pays for an asset that pays no fees beyond the bridge.
 function withNativeFee (version, type, dest, where, amount, fee, beneficiary, first) {
   const x = xcm(version);
@@ -227,6 +240,16 @@ export function transferVectors () {
         `${source}-${destination}-${asset}-native-fee`, source, destination, asset, ODD, BOB,
         withNativeFee(5, type, assetHubBeyond(network), where, ODD, '77', BOB, asset === '31337'),
         { destination_metadata: RUNTIMES[destination], native_fee: '77' }
+      ));
+    }
+  }
+
+  for (const [asset, type, where] of TO_ETHEREUM) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `assetHub-ethereum-${asset}-v${version}`, 'assetHub', 'ethereum', asset, AMOUNT, KEY20,
+        typeAndThen(version, type, beyond(ETHEREUM), where, AMOUNT, depositOnEthereum),
+        { fee_accepted: true, xcm_version: version }
       ));
     }
   }

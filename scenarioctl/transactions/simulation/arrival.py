@@ -10,7 +10,6 @@ from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
-from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS
 
 #: How an asset comes to a chain.
 INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
@@ -47,14 +46,15 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
     for number, message in enumerate(messages):
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
-        names = [name for name, _ in message.instructions]
-        if message.exported:
-            names = names[ARRIVING_INSTRUCTIONS:]
+        names = [name for name, _ in message.instructions][message.put_before :]
         if not _PLAIN.issuperset(names):
             other = next(name for name in names if name not in _PLAIN)
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         if not number:
             holding = dict(incoming_assets(message))
+        if message.destination.is_ethereum:
+            # All that it costs there was taken for delivery.
+            continue
         client = clients(message.destination)
         weight = await query_weight(client, message.data)
         weights[message.data] = (weight["ref_time"], weight["proof_size"])

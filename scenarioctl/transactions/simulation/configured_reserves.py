@@ -7,10 +7,15 @@ runtime.
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, place_of, read_location, write_location
 from scenarioctl.chains.trust import foreign_reserve
 from scenarioctl.errors import ChainRefused, ChainUnreachable
-from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
+from scenarioctl.transactions.simulation.runtime_api import (
+    Clients,
+    Inconclusive,
+    query_runtime_api_result,
+    read_storage,
+)
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import location_on
@@ -34,6 +39,17 @@ async def check_configured_reserves(clients: Clients, transfer: Transfer, regist
         location = location_on(transfer, hub)
         if location.startswith("2/"):
             await _check(clients, transfer, hub, location)
+
+
+async def trusts_as_reserve(
+    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
+) -> bool:
+    """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
+    asset = {"id": read_location(location_on(transfer, trusting)), "fun": {"Fungible": transfer.amount}}
+    arguments = ({"V5": asset}, {"V5": read_location(place_of(keeper, trusting))})
+    return bool(
+        await query_runtime_api_result(clients(trusting), "TrustedQueryApi", "is_trusted_reserve", *arguments)
+    )
 
 
 async def _check(clients: Clients, transfer: Transfer, hub: "Chain", location: str) -> None:

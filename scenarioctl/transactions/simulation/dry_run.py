@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
+#: The event in which a Bridge Hub says that a message to Ethereum is on its way there, by Snowbridge's first protocol.
+_QUEUED = "EthereumOutboundQueue.MessageQueued"
 #: What the router of an Asset Hub writes around a message for the chain beyond a bridge.
 _EXPORTING = frozenset(
     ("WithdrawAsset", "BuyExecution", "SetAppendix", "UnpaidExecution", "ExportMessage", "SetTopic")
@@ -60,6 +62,13 @@ class XcmMessage:
     data: bytes
     #: Over a bridge, the VersionedXcm that the Bridge Hub is asked to export; else empty.
     exported: bytes = b""
+    #: To Ethereum, the VersionedXcm in which the Bridge Hub is asked for that; else empty.
+    request: bytes = b""
+
+    @property
+    def put_before(self) -> int:
+        """The number of instructions that a bridge puts before those of the origin."""
+        return ARRIVING_INSTRUCTIONS if self.exported and not self.request else 0
 
     @property
     def program(self) -> list[Any]:
@@ -211,6 +220,8 @@ async def try_message(clients: Clients, registry: "Registry", message: XcmMessag
             message=message,
             unknown=f"{message.origin.name} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
         )
+    if message.request:
+        return await _try_export(clients, registry, message, destination)
     client = clients(destination)
     try:
         # What crosses a bridge comes from the Bridge Hub beside the destination.
@@ -226,14 +237,60 @@ async def try_message(clients: Clients, registry: "Registry", message: XcmMessag
         sent = _forwarded(table, registry, destination, effects, "dry_run_xcm")
     except Inconclusive as problem:
         return DryRunResult(chain=destination, message=message, unknown=str(problem))
-    outcome = effects["execution_result"]
-    if "Complete" in outcome:
+    error = _error_of(effects)
+    if error is None:
         return DryRunResult(chain=destination, message=message, events=events, sent=sent)
-    error = next(iter(outcome.values()))["error"]
-    # Since XCM V5 it comes with the number of the instruction.
-    error = error["error"] if isinstance(error, Mapping) and "error" in error else error
     failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
     return DryRunResult(chain=destination, message=message, events=events, failure=failure)
+
+
+async def _try_export(
+    clients: Clients, registry: "Registry", message: XcmMessage, destination: "Chain"
+) -> DryRunResult:
+    """Return whether the Bridge Hub takes *message* for Ethereum, which is all that can be known of it."""
+    try:
+        refused = await refused_export(
+            clients, registry, message.origin, Encoded(message.request), message.version
+        )
+    except Inconclusive as problem:
+        return DryRunResult(chain=destination, message=message, unknown=str(problem))
+    if refused:
+        return DryRunResult(chain=destination, message=message, failure=refused)
+    unknown = f"the Bridge Hub takes the message for {destination.title} as of now, but no chain here can tell what {destination.title} does with it, minutes to hours later"
+    return DryRunResult(chain=destination, message=message, unknown=unknown)
+
+
+async def refused_export(
+    clients: Clients, registry: "Registry", origin: "Chain", request: Any, version: int
+) -> str:
+    """Return why the Bridge Hub would not queue for Ethereum what *origin*, an Asset Hub, asks it for; "" if it would.
+
+    *request* is a VersionedXcm of the XCM *version*.  Inconclusive if the Bridge Hub doesn't tell.
+    """
+    hub = registry.parachain(origin, BRIDGE_HUB)
+    if hub is None:
+        raise Inconclusive(f"the Bridge Hub of {origin.relay} is not in the registry")
+    place = shape_location(read_location(_seen_from(origin, hub)), version)
+    answer = await query_runtime_api_result(
+        clients(hub), "DryRunApi", "dry_run_xcm", {f"V{version}": place}, request
+    )
+    effects = _read_effects(hub, answer)
+    error = _error_of(effects)
+    if error is not None:
+        return f"the message for Ethereum fails on {hub.name}: {explain_xcm_error(error)}"
+    if not any(str(event) == _QUEUED for event in _events(effects)):
+        return f"{hub.name} would not queue the message for Ethereum"
+    return ""
+
+
+def _error_of(effects: Mapping[str, Any]) -> Any:
+    """Return the error of XCM with which a dry run of a message ended; None if it completed."""
+    outcome = effects["execution_result"]
+    if "Complete" in outcome:
+        return None
+    error = next(iter(outcome.values()))["error"]
+    # Since XCM V5 it comes with the number of the instruction.
+    return error["error"] if isinstance(error, Mapping) and "error" in error else error
 
 
 def _read_effects(chain: "Chain", effects: Any) -> Mapping[str, Any]:
@@ -270,7 +327,7 @@ def _forwarded(
             version, instructions = next(iter(message.items()))
             export = _export_of(instructions) if place == f"1/Parachain({BRIDGE_HUB})" else None
             if export is not None:
-                found.append(_exported(table, registry, origin, version, export, message_type))
+                found.append(_exported(table, registry, origin, message, export, message_type))
                 continue
             found.append(
                 XcmMessage(
@@ -299,25 +356,29 @@ def _exported(
     table: "RuntimeTable",
     registry: "Registry",
     origin: "Chain",
-    version: str,
+    request: Mapping[str, Any],
     export: Mapping[str, Any],
     message_type: int,
 ) -> XcmMessage:
-    """Return the message that *export* sends over a bridge, as it should arrive beyond it."""
+    """Return the message that *export*, a part of *request*, sends over a bridge, as it should arrive beyond it."""
+    version = next(iter(request))
     number = int(version[1:])
     junctions = [{"GlobalConsensus": export["network"]}, *junctions_of({"interior": export["destination"]})]
     location = {"parents": 2, "interior": interior(junctions)}
     place = write_location(location)
-    program = arriving_program(export["xcm"], origin, number)
+    destination = chain_at(registry, origin, place) if place else None
+    to_ethereum = destination is not None and destination.is_ethereum
+    program = export["xcm"] if to_ethereum else arriving_program(export["xcm"], origin, number)
     return XcmMessage(
         origin=origin,
-        destination=chain_at(registry, origin, place) if place else None,
+        destination=destination,
         place=place,
         location={version: shape_location(location, number)},
         version=number,
         instructions=tuple(read_instruction(item) for item in program),
         data=table.encode(message_type, {version: program}),
         exported=table.encode(message_type, {version: export["xcm"]}),
+        request=table.encode(message_type, request) if to_ethereum else b"",
     )
 
 
@@ -341,6 +402,6 @@ def read_programs(call: "Call", hops: Sequence["DryRunResult"], registry: "Regis
         message = hop.message
         if message is not None:
             # What a bridge puts before a message lets it act in the name of its origin, like any other one.
-            program = message.program[ARRIVING_INSTRUCTIONS if message.exported else 0 :]
+            program = message.program[message.put_before :]
             found += walk_program(program, registry, chain=message.destination, origin=message.origin)
     return found

@@ -260,8 +260,10 @@ class RecipientCheck:
             )
             return f"sovereign account of {named}"
         for other in self.assets.registry.all():
-            if is_beyond_bridge(other, chain, self.assets.registry) and account == sovereign_account_beyond(
-                other
+            if (
+                not other.is_ethereum
+                and is_beyond_bridge(other, chain, self.assets.registry)
+                and account == sovereign_account_beyond(other)
             ):
                 return f"sovereign account of {other.name}"
         return ""

@@ -61,6 +61,9 @@ class _ReserveCheck:
 
     def _check(self, name: str, identity: str | None, origin: "Chain", destination: "Chain | None") -> None:
         """Judge assets that come from *origin* to *destination* by the instruction *name*."""
+        if destination is not None and destination.is_ethereum and identity is not None:
+            self._check_bridged(name, identity, origin, destination)
+            return
         hub = None if destination is None else self.assets.registry.asset_hub(destination)
         if destination is None or hub is None or identity is None:
             where = "a destination that is not in the registry" if destination is None else destination.name

@@ -1,21 +1,22 @@
-"""The bridge between Polkadot and Kusama: what crosses it, by which chain as its reserve, and in which form it arrives.
+"""The bridges between Polkadot and Kusama, and between Polkadot and Ethereum: what crosses them, by which chain as its reserve, and in which form it arrives.
 
-Messages pass from one Asset Hub to the other through the Bridge Hubs of both networks.  No other chain is joined.
+Messages pass from one Asset Hub to the other through the Bridge Hubs of both networks, or from that of Polkadot to Ethereum
+through its Bridge Hub (Snowbridge).  No other chain is joined.
 """
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.chains.locations import across
+from scenarioctl.chains.locations import across, junctions_of, place_of, read_location
 from scenarioctl.chains.trust import accepts_reserve, is_beyond_bridge
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-#: The Asset Hub of each network that the bridge joins.
-ASSET_HUBS = {"Polkadot": "assetHub", "Kusama": "assetHub_kusama"}
+#: The chain of each network to which the bridges lead.
+ENDS = {"Polkadot": "assetHub", "Kusama": "assetHub_kusama", "Ethereum:1": "ethereum"}
 #: The Bridge Hub of each network, and its pallet in whose name messages arrive from the other one.
 BRIDGE_HUB = 1002
 _BRIDGE_PALLET = 53
@@ -35,12 +36,19 @@ def is_bridged(transfer: Transfer) -> bool:
 def check_bridge(transfer: Transfer, registry: "Registry") -> None:
     """Refuse a transfer between two networks unless the bridge joins its two chains."""
     source, destination = transfer.source, transfer.destination
+    if source.is_ethereum:
+        raise refusal(transfer, "transactions of Ethereum aren't made here. Use app.snowbridge.network")
     if not source.consensus or not destination.consensus:
         raise refusal(
             transfer,
             f"the relay chain of {source.name} is {source.relay or 'not known'} and that of {destination.name} is {destination.relay or 'not known'}, and no bridge between the two is known",
         )
     if not is_beyond_bridge(source, destination, registry):
+        if destination.is_ethereum:
+            raise refusal(
+                transfer,
+                "only assetHub sends assets to Ethereum. Send it to assetHub first, and from there in a second transaction",
+            )
         hubs = [hub.name for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
         raise refusal(
             transfer,
@@ -91,4 +99,15 @@ def arriving_program(program: Sequence[Any], source: "Chain", version: int) -> l
         {"UniversalOrigin": {"GlobalConsensus": source.consensus}},
         below({"Parachain": source.para_id or 0}),
         *program,
+    ]
+
+
+def export_request(program: Sequence[Any], source: "Chain", destination: "Chain") -> list[Any]:
+    """Return what *source* asks its Bridge Hub for, so that *program* reaches *destination*, a whole network."""
+    (network,) = junctions_of(read_location(place_of(destination, source)))
+    export = {"network": network["GlobalConsensus"], "destination": "Here", "xcm": list(program)}
+    return [
+        {"UnpaidExecution": {"weight_limit": "Unlimited", "check_origin": None}},
+        {"ExportMessage": export},
+        {"SetTopic": bytes(32)},
     ]

@@ -117,7 +117,7 @@ def bridge_message(
     table: "RuntimeTable",
     *,
     assets: "Assets",
-    destination_table: "RuntimeTable",
+    destination_table: "RuntimeTable | None",
     native_fee: int = 0,
 ) -> dict[str, Any]:
     """Return the message that the source of *transfer* sends over the bridge, as a VersionedXcm.

@@ -26,7 +26,7 @@ from scenarioctl.chains.trust import (
     trust_of,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer.bridges import ASSET_HUBS, bridge_type, check_bridge, is_bridged
+from scenarioctl.transactions.transfer.bridges import ENDS, bridge_type, check_bridge, is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
 from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
 
@@ -105,6 +105,11 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     _check_row(transfer, route, arriving)
+    if not fee_settled and transfer.destination.is_ethereum:
+        raise refusal(
+            transfer,
+            f"only a connection to {transfer.source.name} tells what it takes for delivery to Ethereum",
+        )
     if not fee_settled and is_bridged(transfer) and pays_with_itself(transfer):
         raise refusal(
             transfer,
@@ -288,7 +293,7 @@ def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
     source, destination = transfer.source.name, transfer.destination.name
     if is_bridged(transfer):
         # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
-        ends = (ASSET_HUBS[transfer.source.consensus], ASSET_HUBS[transfer.destination.consensus])
+        ends = (ENDS[transfer.source.consensus], ENDS[transfer.destination.consensus])
         return find_row(*ends, transfer.asset.location)
     if source in TRUST and destination in TRUST:
         return find_row(source, destination, transfer.asset.location)
@@ -311,6 +316,8 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
     if is_bridged(transfer):
+        if destination.is_ethereum:
+            return f"{source.name} and Ethereum have no reserve for it that the other one accepts"
         return "neither of the two Asset Hubs accepts the other as its reserve"
     sending, receiving = trust_of(source), trust_of(destination)
     holds_only_its_own = (

@@ -1,0 +1,145 @@
+"""Transfers from the Asset Hub of Polkadot to Ethereum, on connected chains.
+
+They go by Snowbridge's first protocol, in which the Asset Hub takes one fee in DOT for all of the way: its runtime names that
+fee, and nothing is taken from the amount.  The second protocol is cheaper, but its message has to bring Ether for a relayer,
+by a price of gas that no chain here knows.
+
+What the Bridge Hub can't forward is lost there, so it is asked too before anything is built.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import place_of, read_location
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.transactions.simulation.balances import free_balance
+from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
+from scenarioctl.transactions.simulation.dry_run import refused_export
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.xcm_fees import query_delivery
+from scenarioctl.transactions.transfer.bridges import export_request
+from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.simulation.runtime_api import Clients
+
+#: A fee from here on says that the bridge is closed: it is u128::MAX and more, which the runtime cuts off there.
+_CLOSED = U128_MAX // 2
+
+
+async def build_ethereum_transfer(
+    clients: "Clients",
+    assets: "Assets",
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    sender: bytes | None = None,
+) -> "Draft":
+    """Return the call, with what the way costs in its warnings; a *sender* must hold that.
+
+    InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
+    """
+    find_route(transfer, assets, fee_settled=True)
+    builder = _EthereumBuilder(clients, assets, transfer, table)
+    try:
+        return await builder.build(sender)
+    except Inconclusive as problem:
+        raise ChainUnreachable(
+            f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
+        ) from None
+
+
+@dataclass
+class _EthereumBuilder:
+    clients: "Clients"
+    assets: "Assets"
+    transfer: Transfer
+    table: "RuntimeTable"
+
+    async def build(self, sender: bytes | None) -> "Draft":
+        transfer = self.transfer
+        token = self.assets.counterpart(transfer.asset, transfer.destination)
+        if token is None:
+            raise refusal(transfer, "the contract of it on Ethereum is not known")
+        self._check_beneficiary()
+        draft = build_transfer(transfer, self.table, assets=self.assets, fee_accepted=True)
+        await self._check_trust()
+        message = bridge_message(transfer, self.table, assets=self.assets, destination_table=None)
+        ((version, program),) = message.items()
+        fee = await self._delivery_fee(message)
+        request = {version: export_request(program, transfer.source, transfer.destination)}
+        refused = await refused_export(
+            self.clients, self.assets.registry, transfer.source, request, int(version[1:])
+        )
+        if refused:
+            raise refusal(transfer, f"{refused}. It would be lost there")
+        if sender is not None:
+            await self._check_balance(fee, sender)
+        return replace(draft, warnings=(*draft.warnings, *self._say(token, fee)))
+
+    def _check_beneficiary(self) -> None:
+        """Refuse contracts of tokens, which pass on nothing that they get."""
+        ethereum, account = self.transfer.destination, self.transfer.beneficiary
+        written = ethereum.account_format.format(account, 0)
+        for token in self.assets.all(ethereum):
+            if token.id == written.lower():
+                raise InvalidRequest(
+                    f"beneficiary {written} is the contract of {token.display_name} on Ethereum: what it gets is lost"
+                )
+
+    async def _check_trust(self) -> None:
+        """Refuse an asset of Ethereum that the Asset Hub takes from elsewhere now."""
+        transfer = self.transfer
+        source, destination = transfer.source, transfer.destination
+        if find_route(transfer, self.assets, fee_settled=True).first != "DestinationReserve":
+            return
+        if not await trusts_as_reserve(self.clients, transfer, trusting=source, keeper=destination):
+            raise refusal(
+                transfer,
+                f"{source.name} doesn't trust Ethereum as the reserve of it now, so it would be lost",
+            )
+
+    async def _delivery_fee(self, message: dict[str, Any]) -> int:
+        """Return what the source takes for the whole way, in its native asset."""
+        source, destination = self.transfer.source, self.transfer.destination
+        ((version, _),) = message.items()
+        number = int(version[1:])
+        place = {version: shape_location(read_location(place_of(destination, source)), number)}
+        fees = await query_delivery(self.clients(source), place, message, number)
+        native = self.assets.native(source)
+        if {fee.place for fee in fees} != {native.location}:
+            raise Inconclusive(f"{source.name} names a fee in another asset than {native.symbol}, or none")
+        total = sum(fee.amount for fee in fees)
+        if total >= _CLOSED:
+            raise refusal(
+                self.transfer, "the bridge is closed for now: its fee is set higher than any balance"
+            )
+        return total
+
+    async def _check_balance(self, fee: int, sender: bytes) -> None:
+        transfer = self.transfer
+        native = self.assets.native(transfer.source)
+        leaves = fee + (transfer.amount if transfer.asset.id == native.id else 0)
+        held = await free_balance(self.clients(transfer.source), native, sender)
+        if held < leaves:
+            raise InvalidRequest(
+                f"{native.amount(leaves)} leaves the sender on {transfer.source.name}, of which {native.amount(fee)} is for delivery to Ethereum, but the sender can spend only {native.amount(held)}"
+            )
+
+    def _say(self, token: "Asset", fee: int) -> tuple[str, ...]:
+        transfer = self.transfer
+        source, ethereum = transfer.source, transfer.destination
+        what = "Ether"
+        if token.kind != "native":
+            what = f"the token {ethereum.account_format.format(bytes.fromhex(token.id[2:]), 0)}"
+        return (
+            f"{source.name} takes about {self.assets.native(source).amount(fee)} for delivery to Ethereum, in addition to the amount and the transaction fee.",
+            f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does.",
+        )

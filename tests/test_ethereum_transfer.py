@@ -1,0 +1,419 @@
+"""Transfers from the Asset Hub to Ethereum: what is built, what is asked before, and what a check says of it."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.addresses import format_ethereum_account
+from scenarioctl.chains.locations import read_location
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime import table as runtime_tables
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.transfer.bridges import export_request
+from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.route_rows import routes_from
+from scenarioctl.transactions.transfer.routes import can_send, find_route
+from tests.conftest import Run
+from tests.messages import says
+from tests.network import FakeNetwork
+from tests.runtimes import ASSETS, REGISTRY, bundled
+from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, DETAILS, ETHEREUM, HERE, configure, held
+from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, message_effects
+
+HUB, ETHER = REGISTRY.find("assetHub"), REGISTRY.find("ethereum")
+RECEIVER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+KEY = bytes.fromhex(RECEIVER[2:])
+ONE = 10**18
+#: Of AAVE as Asset Hub sees it.
+PLACE = f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"
+ROWS = {location: row for (chain, location), row in routes_from("assetHub").items() if chain == "ethereum"}
+
+
+def transfer(asset_id: str, amount: int = ONE, source: str = "assetHub") -> Transfer:
+    chain = REGISTRY.find(source)
+    return Transfer(
+        source=chain,
+        destination=ETHER,
+        asset=ASSETS.find(chain, asset_id),
+        amount=amount,
+        beneficiary=KEY,
+    )
+
+
+def test_each_row_is_listed_by_two_and_names_one_token() -> None:
+    assert len(ROWS) == 28
+    tokens = set()
+    for location, row in ROWS.items():
+        sent = ASSETS.at(HUB, location)
+        assert sent is not None
+        token = ASSETS.counterpart(sent, ETHER)
+        assert token is not None
+        tokens.add(token.id)
+        assert (token.symbol, token.decimals) == (sent.symbol, sent.decimals)
+        assert row.sources == ("paraspell", "snowbridge")
+        assert row.way == ("DestinationReserve" if "Ethereum" in location else "LocalReserve")
+        if "AccountKey20" in location:
+            assert location.endswith(f"AccountKey20({token.id})")
+    assert len(tokens) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("asset_id", "first", "seen"),
+    [
+        (PLACE, "WithdrawAsset", f"0/AccountKey20({AAVE_CONTRACT})"),
+        ("2/GlobalConsensus(Ethereum:1)", "WithdrawAsset", "0/Here"),
+        ("DOT", "ReserveAssetDeposited", "1/GlobalConsensus(Polkadot)"),
+        (
+            "31337",
+            "ReserveAssetDeposited",
+            "1/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)",
+        ),
+    ],
+)
+def test_the_message_has_the_form_that_the_bridge_hub_reads(asset_id: str, first: str, seen: str) -> None:
+    """As in snowbridge's converter of its first protocol: any other instruction is Unroutable there."""
+    message = bridge_message(
+        transfer(asset_id, 5), bundled("assetHub"), assets=ASSETS, destination_table=None
+    )
+
+    sent = {"id": read_location(seen), "fun": {"Fungible": 5}}
+    receiver = {"AccountKey20": {"network": None, "key": KEY}}
+    assert message["V5"] == [
+        {first: [sent]},
+        "ClearOrigin",
+        {"BuyExecution": {"fees": sent, "weight_limit": "Unlimited"}},
+        {
+            "DepositAsset": {
+                "assets": {"Wild": {"AllCounted": 1}},
+                "beneficiary": {"parents": 0, "interior": {"X1": [receiver]}},
+            }
+        },
+        {"SetTopic": bytes(32)},
+    ]
+
+
+@pytest.mark.parametrize("location", ROWS)
+def test_a_call_says_what_it_was_built_from(location: str) -> None:
+    table = bundled("assetHub")
+    wanted = transfer(location, 12345)
+
+    draft = build_transfer(wanted, table, assets=ASSETS, fee_accepted=True)
+
+    arguments = table.decode_call(table.encode_call(draft.call)).args
+    assert arguments["dest"] == {"V5": {"parents": 2, "interior": {"X1": [ETHEREUM]}}}
+    assert arguments["assets"] == {"V5": [{"id": read_location(location), "fun": {"Fungible": 12345}}]}
+    assert arguments["remote_fees_id"] == {"V5": read_location(location)}
+    assert {arguments["assets_transfer_type"], arguments["fees_transfer_type"]} == {ROWS[location].way}
+
+
+@pytest.mark.parametrize(
+    ("source", "asset_id"),
+    [
+        ("assetHub", PLACE),
+        ("assetHub", "DOT"),
+        ("hydraDx", "AAVE"),
+        ("polkadot", "DOT"),
+        ("assetHub_kusama", "KSM"),
+    ],
+)
+def test_offline_nothing_is_sent_to_ethereum(source: str, asset_id: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(transfer(asset_id, source=source), bundled(source), assets=ASSETS)
+
+    assert str(refused.value) == says(source, "Ethereum")
+
+
+def test_an_asset_that_ethereum_has_no_token_for_is_refused() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(transfer("1984"), ASSETS, fee_settled=True)
+
+    assert str(refused.value) == says("USDt", "two sources")
+
+
+def test_nothing_is_sent_from_ethereum() -> None:
+    wanted = replace(
+        transfer("DOT"), source=ETHER, destination=HUB, asset=ASSETS.native(ETHER), beneficiary=bytes(32)
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, ASSETS, fee_settled=True)
+
+    assert str(refused.value) == says("ETH", "app.snowbridge.network")
+    assert not any(can_send(token, chain, ASSETS) for token in ASSETS.all(ETHER) for chain in REGISTRY.all())
+
+
+def test_only_the_asset_hub_of_polkadot_sends_to_ethereum() -> None:
+    sending = {
+        chain.name
+        for chain in REGISTRY.all()
+        if any(can_send(each, ETHER, ASSETS) for each in ASSETS.all(chain))
+    }
+
+    assert sending == {"assetHub"}
+
+
+# Connected
+
+
+def bridge_hub_table() -> RuntimeTable:
+    """Return the Asset Hub's table with the event by which a Bridge Hub says that it queued a message."""
+    file = Path(runtime_tables.__file__).parent / "bundled" / "assetHub.json"
+    table = RuntimeTable.load(file.read_bytes())
+    table.spec_name = "bridge-hub-polkadot"
+    types: Any = table.types
+    events = next(row for row in types if str(row[0]).endswith("::RuntimeEvent"))
+    frontend = next(row for row in events[3] if row[0] == "SnowbridgeSystemFrontend")
+    frontend[0] = "EthereumOutboundQueue"
+    inner = types[frontend[2][0][1]]
+    inner[3] = [["MessageQueued", 0, []]]
+    return table
+
+
+DELIVERY, FEE = 15_300_000_000, 160_000_000
+QUEUED = {"EthereumOutboundQueue": "MessageQueued"}
+
+
+def program(first: str = "WithdrawAsset", amount: int = ONE) -> list[Any]:
+    place = {"parents": 0, "interior": {"X1": [AAVE_KEY]}}
+    paid = asset(place, amount)
+    receiver = {"AccountKey20": {"network": None, "key": KEY}}
+    beneficiary = {"parents": 0, "interior": {"X1": [receiver]}}
+    return [
+        {first: [paid]},
+        "ClearOrigin",
+        {"BuyExecution": {"fees": paid, "weight_limit": "Unlimited"}},
+        {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": beneficiary}},
+        {"SetTopic": b"\7" * 32},
+    ]
+
+
+def to_bridge_hub(sent: list[Any]) -> tuple[Any, Any]:
+    return {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}, {"V5": export_request(sent, HUB, ETHER)}
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNetwork]:
+    """AAVE goes home from the Asset Hub to Ethereum."""
+    monkeypatch.setitem(runtime_tables.BUNDLED, "bridgeHub", "bridge-hub-polkadot")
+    monkeypatch.setitem(runtime_tables._loaded, "bridgeHub", bridge_hub_table())
+    with FakeNetwork(tmp_path, ("assetHub", "bridgeHub")) as network:
+        hub, bridge = network.chains.values()
+        hub.api.update(
+            DryRunApi_dry_run_call=call_effects(to_bridge_hub(program())),
+            TransactionPaymentApi_query_info=info(FEE),
+            XcmPaymentApi_query_delivery_fees={"Ok": {"V5": [asset(HERE, DELIVERY)]}},
+            TrustedQueryApi_is_trusted_reserve={"Ok": True},
+        )
+        hub.store("System", "Account", ALICE_KEY, value=account(5 * 10**10))
+        hub.store("ForeignAssets", "Asset", AAVE, value=DETAILS)
+        hub.store("ForeignAssets", "Account", AAVE, ALICE_KEY, value=held(10 * ONE))
+        configure(hub, AAVE, "2/GlobalConsensus(Ethereum:1)")
+        bridge.api["DryRunApi_dry_run_xcm"] = message_effects(QUEUED)
+        yield network
+
+
+Try = Callable[..., Any]
+
+
+@pytest.fixture
+def build(network: FakeNetwork, scenarioctl: Run) -> Try:
+    def run(*words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER) -> Any:
+        return scenarioctl(
+            *("--config", str(network.config), "xcm", "asset-transfer", "--from", "assetHub"),
+            *("--to", "ethereum", "--asset", asset, "--amount", str(amount), "--destinationaddress", to),
+            *("--output-format", "call", *words),
+        )
+
+    return run
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Try:
+    def run(asset: str = PLACE, amount: int = ONE) -> dict[str, Any]:
+        ended = scenarioctl(
+            *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
+            *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", str(amount)),
+            *("--destinationaddress", RECEIVER),
+        )
+        answer: dict[str, Any] = json.loads(ended.out or ended.err)
+        return {**answer, "exit": ended.code}
+
+    return run
+
+
+def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(network: FakeNetwork, build: Try) -> None:
+    ended = build()
+
+    assert ended.code == 0
+    warnings = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
+    assert warnings == [
+        says("from Polkadot to Ethereum", "minutes to hours"),
+        says("1.53 DOT", "assetHub"),
+        says("1 AAVE", format_ethereum_account(bytes.fromhex(AAVE_CONTRACT[2:]))),
+    ]
+    hub, bridge = network.chains.values()
+    asked = next(data for name, data in hub.asked if name == "XcmPaymentApi_query_delivery_fees")
+    place_type, sent_type, _ = (
+        field.type_id for field in hub.table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
+    )
+    place, at = hub.table.decode_at(place_type, asked, 0)
+    sent, _ = hub.table.decode_at(sent_type, asked, at)
+    expected = [*program()[:-1], {"SetTopic": bytes(32)}]
+    assert place == {"V5": {"parents": 2, "interior": {"X1": [ETHEREUM]}}}
+    assert sent == {"V5": expected}
+    # The Bridge Hub is asked for the same.
+    ((_, data),) = [each for each in bridge.asked if each[0] == "DryRunApi_dry_run_xcm"]
+    origin_type, message_type = (
+        field.type_id for field in bridge.table.api_method("DryRunApi", "dry_run_xcm").inputs
+    )
+    origin, at = bridge.table.decode_at(origin_type, data, 0)
+    message, _ = bridge.table.decode_at(message_type, data, at)
+    assert origin == {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}
+    assert message == {"V5": export_request(expected, HUB, ETHER)}
+    assert message["V5"][1]["ExportMessage"]["network"] == {"Ethereum": {"chain_id": 1}}
+
+
+FAILED = {
+    "Incomplete": {
+        "used": {"ref_time": 1, "proof_size": 1},
+        "error": {"index": 1, "error": "Unroutable"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("chain", "name", "value", "words"),
+    [
+        ("assetHub", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}, ("AAVE", "trust")),
+        ("assetHub", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}, ("Unroutable",)),
+        (
+            "assetHub",
+            "XcmPaymentApi_query_delivery_fees",
+            {"Ok": {"V5": [asset(HERE, 2**128 - 1)]}},
+            ("closed",),
+        ),
+        ("assetHub", "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": []}}, ("DOT",)),
+        ("assetHub", "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": [asset(AAVE, 5)]}}, ("DOT",)),
+        ("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED), ("bridgeHub",)),
+        ("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(), ("bridgeHub", "queue")),
+        ("bridgeHub", "DryRunApi_dry_run_xcm", {"Err": "Unimplemented"}, ("bridgeHub",)),
+    ],
+    ids=["not trusted", "halted", "fee without end", "no fee", "fee in another asset", "not exported", "not queued", "not told"],
+)  # fmt: skip
+def test_what_the_chains_do_not_forward_now_is_refused(
+    network: FakeNetwork, build: Try, chain: str, name: str, value: Any, words: tuple[str, ...]
+) -> None:
+    network.chains[chain].api[name] = value
+
+    ended = build()
+
+    assert ended.code != 0 and not ended.out
+    assert ended.err.strip().removeprefix("Error: ") == says(*words)
+
+
+def test_without_the_bridge_hub_nothing_is_built(network: FakeNetwork, build: Try) -> None:
+    network.write(
+        {
+            "assetHub": {"endpoints": [network.chains["assetHub"].node.url]},
+            "bridgeHub": {"endpoints": ["ws://127.0.0.1:1/"]},
+        }
+    )
+
+    ended = build()
+
+    assert ended.code == 5 and not ended.out
+
+
+def test_another_reserve_of_an_asset_of_ethereum_is_refused(network: FakeNetwork, build: Try) -> None:
+    configure(network.chains["assetHub"], AAVE, "1/Parachain(2034)")
+
+    ended = build()
+
+    assert ended.err.strip() == says("AAVE", "its reserve on assetHub should be", "has 1/Parachain(2034)")
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("0x8ba1f109551bd432803012645Ac136ddd64DBA72", ("checksum",)),
+        (ALICE, ("20 bytes",)),
+        ("0x" + "00" * 20, ("nobody", "--yes")),
+        (AAVE_CONTRACT, ("AAVE", "contract")),
+    ],
+)
+def test_an_account_that_could_lose_the_tokens_is_refused(
+    build: Try, to: str, words: tuple[str, ...]
+) -> None:
+    ended = build(to=to)
+
+    assert ended.code != 0 and not ended.out
+    assert ended.err.strip().removeprefix("Error: ") == says(*words)
+
+
+def test_an_account_in_lower_case_is_taken(build: Try) -> None:
+    assert build(to=RECEIVER.lower()).out == build().out != ""
+
+
+def test_a_sender_needs_the_fee_beside_the_amount(network: FakeNetwork, check: Try) -> None:
+    """5 DOT are there, of which 1.53 go for delivery."""
+    answer = check("DOT", 4 * 10**10)
+
+    assert answer["error"] == says("5.53 DOT", "1.53 DOT")
+    # For an asset of Ethereum, the fee alone.
+    network.chains["assetHub"].store("System", "Account", ALICE_KEY, value=account(10**10))
+    assert check()["error"] == says("1.53 DOT leaves", "1.53 DOT")
+
+
+def test_a_check_goes_as_far_as_the_bridge_hub_and_never_says_ok(check: Try) -> None:
+    answer = check()
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["reasons"] == [says("Bridge Hub", "Ethereum")]
+    assert [(step["chain"], step["what"], step["human"]) for step in answer["steps"]] == [
+        ("assetHub", "leaves", "1 AAVE"),
+        ("assetHub", "transaction fee", "0.016 DOT"),
+        ("assetHub", "delivery", "1.53 DOT"),
+        ("ethereum", "computed arrival", "1 AAVE"),
+    ]
+    assert [(stop["chain"], stop["outcome"]) for stop in answer["stops"]] == [
+        ("assetHub", "ok"),
+        ("ethereum", "unknown"),
+    ]
+
+
+def test_a_check_refuses_what_the_bridge_hub_drops(
+    network: FakeNetwork, scenarioctl: Run, build: Try
+) -> None:
+    call = build().out.strip()
+    network.chains["bridgeHub"].api["DryRunApi_dry_run_xcm"] = message_effects(outcome=FAILED)
+
+    ended = scenarioctl(
+        *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE),
+        *("--chain", "assetHub", call),
+    )
+
+    answer = json.loads(ended.out or ended.err)
+    assert (answer["verdict"], ended.code) == ("refused", 6)
+    assert answer["reasons"][0] == says("bridgeHub", "lost")
+
+
+def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> None:
+    """As if the Asset Hub backed AAVE: on Ethereum it would be minted, and the rest kept for ever."""
+    wrong = to_bridge_hub(program("ReserveAssetDeposited"))
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(wrong)
+
+    answer = check()
+
+    assert answer["verdict"] == "refused"
+    assert says("ReserveAssetDeposited", "ethereum") in answer["reasons"]
+
+
+def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run, build: Try) -> None:
+    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build().out.strip())
+
+    assert json.loads(ended.out)["says"] == says("over the bridge to ethereum", "1 AAVE", RECEIVER.lower())
