@@ -23,7 +23,7 @@ from tests.messages import says
 from tests.network import FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
 from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, DETAILS, ETHEREUM, HERE, configure, held
-from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, message_effects
+from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
 
 HUB, ETHER = REGISTRY.find("assetHub"), REGISTRY.find("ethereum")
 RECEIVER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
@@ -48,17 +48,17 @@ def transfer(asset_id: str, amount: int = ONE, source: str = "assetHub") -> Tran
 def test_each_row_is_listed_by_two_and_names_one_token() -> None:
     assert len(ROWS) == 28
     tokens = set()
-    for location, row in ROWS.items():
-        sent = ASSETS.at(HUB, location)
+    for place, row in ROWS.items():
+        sent = ASSETS.at(HUB, place)
         assert sent is not None
         token = ASSETS.counterpart(sent, ETHER)
         assert token is not None
         tokens.add(token.id)
         assert (token.symbol, token.decimals) == (sent.symbol, sent.decimals)
         assert row.sources == ("paraspell", "snowbridge")
-        assert row.way == ("DestinationReserve" if "Ethereum" in location else "LocalReserve")
-        if "AccountKey20" in location:
-            assert location.endswith(f"AccountKey20({token.id})")
+        assert row.way == ("DestinationReserve" if "Ethereum" in place else "LocalReserve")
+        if "AccountKey20" in place:
+            assert place.endswith(f"AccountKey20({token.id})")
     assert len(tokens) == len(ROWS)
 
 
@@ -160,7 +160,7 @@ def test_only_the_asset_hub_of_polkadot_sends_to_ethereum() -> None:
 # Connected
 
 
-def bridge_hub_table() -> RuntimeTable:
+def bridge_hub_table(pallet: str = "EthereumOutboundQueue") -> RuntimeTable:
     """Return the Asset Hub's table with the event by which a Bridge Hub says that it queued a message."""
     file = Path(runtime_tables.__file__).parent / "bundled" / "assetHub.json"
     table = RuntimeTable.load(file.read_bytes())
@@ -168,7 +168,7 @@ def bridge_hub_table() -> RuntimeTable:
     types: Any = table.types
     events = next(row for row in types if str(row[0]).endswith("::RuntimeEvent"))
     frontend = next(row for row in events[3] if row[0] == "SnowbridgeSystemFrontend")
-    frontend[0] = "EthereumOutboundQueue"
+    frontend[0] = pallet
     inner = types[frontend[2][0][1]]
     inner[3] = [["MessageQueued", 0, []]]
     return table
@@ -400,6 +400,25 @@ def test_a_check_refuses_what_the_bridge_hub_drops(
     answer = json.loads(ended.out or ended.err)
     assert (answer["verdict"], ended.code) == ("refused", 6)
     assert answer["reasons"][0] == says("bridgeHub", "lost")
+
+
+def test_a_message_of_the_second_protocol_is_not_refused(
+    network: FakeNetwork, check: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other tools make such messages; here they are checked as far as the Bridge Hub."""
+    pallet = "EthereumOutboundQueueV2"
+    table = bridge_hub_table(pallet)
+    monkeypatch.setitem(runtime_tables._loaded, "bridgeHub", table)
+    bridge = network.chains["bridgeHub"]
+    bridge.table = table
+    bridge.api["DryRunApi_dry_run_xcm"] = message_effects({pallet: "MessageQueued"})
+    aliased = [*program()[:2], {"AliasOrigin": location(ALICE_KEY)}, *program()[2:]]
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(to_bridge_hub(aliased))
+
+    answer = check()
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [says("Bridge Hub", "Ethereum")]
 
 
 def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> None:

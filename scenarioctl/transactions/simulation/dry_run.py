@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
-#: The event in which a Bridge Hub says that a message to Ethereum is on its way there, by Snowbridge's first protocol.
-_QUEUED = "EthereumOutboundQueue.MessageQueued"
+#: The events in which a Bridge Hub says that a message to Ethereum is on its way there, by either protocol of Snowbridge.
+_QUEUED = ("EthereumOutboundQueue.MessageQueued", "EthereumOutboundQueueV2.MessageQueued")
 #: What the router of an Asset Hub writes around a message for the chain beyond a bridge.
 _EXPORTING = frozenset(
     ("WithdrawAsset", "BuyExecution", "SetAppendix", "UnpaidExecution", "ExportMessage", "SetTopic")
@@ -278,7 +278,7 @@ async def refused_export(
     error = _error_of(effects)
     if error is not None:
         return f"the message for Ethereum fails on {hub.name}: {explain_xcm_error(error)}"
-    if not any(str(event) == _QUEUED for event in _events(effects)):
+    if not any(str(event) in _QUEUED for event in _events(effects)):
         return f"{hub.name} would not queue the message for Ethereum"
     return ""
 
