@@ -431,7 +431,7 @@ def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
                 0,
                 [
                     *("polkadot", "assetHub", "hydraDx", "people", "bridgeHub", "coretime", "collectives"),
-                    *("bifrost", "bifrost_kusama", "pendulum"),
+                    *("bifrost", "bifrost_kusama"),
                 ],
             ),
             (
@@ -445,6 +445,7 @@ def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
             (8, ["karura"]),
             (10, ["acala"]),
             (42, ["paseo", "assetHub_paseo", "energyWebX"]),
+            (56, ["pendulum"]),
             (101, ["neuroweb"]),
             (7391, ["unique"]),
             (10041, ["basilisk"]),

@@ -168,7 +168,7 @@ IDENTITIES = (
     ("unique", "parachain", "polkadot", 2037, "0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31", 7391, "UNQ", 18),
     ("neuroweb", "parachain", "polkadot", 2043, "0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174", 101, "NEURO", 12),
     ("energyWebX", "parachain", "polkadot", 3345, "0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5", 42, "EWT", 18),
-    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 0, "PEN", 12),
+    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 56, "PEN", 12),
     ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
     ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
     ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.npm_packages import unpack
-from tools.snowbridge_assets import Token, read_tokens
+from tools.snowbridge_assets import SNOWBRIDGE, Token, read_tokens
 
 TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "chains" / "assets.json"
 PARASPELL = "@paraspell/assets@14.1.1"
@@ -146,12 +146,12 @@ def main() -> int:
     return 0
 
 
-def curate() -> str:
-    """Return the whole text of assets.json."""
+def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = SNOWBRIDGE) -> str:
+    """Return the whole text of assets.json, made from these versions of the packages."""
     with tempfile.TemporaryDirectory() as folder:
-        module = unpack(PARASPELL, "package/dist/index.mjs", Path(folder))
-        registry = json.loads(unpack(PARITY, "package/docs/registry.json", Path(folder)))
-        tokens = read_tokens(Path(folder))
+        module = unpack(paraspell, "package/dist/index.mjs", Path(folder))
+        registry = json.loads(unpack(parity, "package/docs/registry.json", Path(folder)))
+        tokens = read_tokens(Path(folder), snowbridge)
     lines = []
     for chain, (name, relay, para_id) in CHAINS.items():
         rows = read_paraspell(chain, object_literal(module, name))

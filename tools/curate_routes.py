@@ -170,10 +170,16 @@ def proof_of(transfer: Transfer) -> str:
     return "none"
 
 
-def read_listings(folder: Path) -> Listings:
+def read_listings(
+    folder: Path,
+    *,
+    paraspell_package: str = PARASPELL,
+    parity_package: str = PARITY,
+    snowbridge_package: str = SNOWBRIDGE,
+) -> Listings:
     """Return the locations that each package lists on each chain, as the chain sees them."""
-    module = unpack(PARASPELL, "package/dist/index.mjs", folder)
-    parity = json.loads(unpack(PARITY, "package/docs/registry.json", folder))
+    module = unpack(paraspell_package, "package/dist/index.mjs", folder)
+    parity = json.loads(unpack(parity_package, "package/docs/registry.json", folder))
     return {
         "paraspell": {
             chain: {row[5] for row in read_paraspell(chain, object_literal(module, name))}
@@ -195,7 +201,7 @@ def read_listings(folder: Path) -> Listings:
             and chain.name in TRUST
             and parity[chain.relay].get(str(chain.para_id), {}).get("tokens", [""])[0] == chain.symbol
         },
-        "snowbridge": read_snowbridge(folder),
+        "snowbridge": read_snowbridge(folder, snowbridge_package),
     }
 
 

@@ -27,16 +27,16 @@ class Token(NamedTuple):
     location: str
 
 
-def read_snowbridge(folder: Path) -> Mapping[str, set[str]]:
+def read_snowbridge(folder: Path, package: str = SNOWBRIDGE) -> Mapping[str, set[str]]:
     """Return the locations of the assets by chain, as each chain sees them."""
-    module = unpack(SNOWBRIDGE, _MEMBER, folder)
+    module = unpack(package, _MEMBER, folder)
     found = {chain: set(_locations(module, key).values()) for chain, key in _CHAINS.items()}
     return {**found, "ethereum": {token.location for token in _tokens(module)}}
 
 
-def read_tokens(folder: Path) -> list[Token]:
+def read_tokens(folder: Path, package: str = SNOWBRIDGE) -> list[Token]:
     """Return the tokens that the Asset Hub of Polkadot sends to Ethereum."""
-    return list(_tokens(unpack(SNOWBRIDGE, _MEMBER, folder)))
+    return list(_tokens(unpack(package, _MEMBER, folder)))
 
 
 def _tokens(module: str) -> Iterator[Token]:

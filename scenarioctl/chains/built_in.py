@@ -400,7 +400,8 @@ CHAINS = (
         relay="polkadot",
         para_id=2094,
         genesis="0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86",
-        ss58_prefix=0,
+        # `System.SS58Prefix` in the source of its runtime, and SubWallet's list.
+        ss58_prefix=56,
         symbol="PEN",
         decimals=12,
         endpoints=("wss://rpc-pendulum.prd.pendulumchain.tech",),

@@ -1,0 +1,242 @@
+"""`tools/refresh_registry.py`: what differs from other people's registries, and what somebody has to act on."""
+
+from dataclasses import replace
+
+import pytest
+
+from scenarioctl.chains.registry import CHAINS, Chain, Registry
+from scenarioctl.transactions.transfer.route_rows import FILE
+from tools import curate_assets, refresh_registry
+from tools.chain_registries import ListedChain, Place, is_dead, read_chain_info, read_endpoints, reading
+from tools.freshness import (
+    Difference,
+    Registries,
+    compare_assets,
+    compare_chains,
+    compare_routes,
+    compare_versions,
+)
+from tools.refresh_registry import read_assets, read_routes, show
+
+#: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and the relay chain.
+ENDPOINTS = """
+export const prodParasPolkadot = [
+    {
+        homepage: 'https://hydration.net/',
+        info: 'hydradx',
+        paraId: 2034,
+        providers: {
+            Helikon: 'wss://rpc.helikon.io/hydradx',
+            IBP1: 'wss://hydration.ibp.network',
+            // OnFinality: 'wss://hydradx.api.onfinality.io/public-ws' // gone
+            Light: 'light://substrate-connect/polkadot'
+        },
+        text: 'Hydration'
+    },
+    {
+        info: 'crust',
+        isUnreachable: true,
+        paraId: 2008,
+        providers: {
+            Crust: 'wss://crust-parachain.crustapps.net'
+        }
+    },
+    {
+        info: 'equilibrium',
+        paraId: 2011,
+        providers: {}
+    }
+];
+export const prodRelayPolkadot = {
+    genesisHash: POLKADOT_GENESIS,
+    info: 'polkadot',
+    providers: {
+        Allnodes: 'wss://polkadot-rpc.publicnode.com'
+    }
+};
+"""
+CHAIN_INFO = """{
+    "polkadot": {"chainStatus": "ACTIVE", "providers": {"a": "wss://a.example"}, "substrateInfo": {"relaySlug": null,
+        "paraId": null, "genesisHash": "0x91b1", "addressPrefix": 0, "symbol": "DOT", "decimals": 10}},
+    "paseoTest": {"chainStatus": "ACTIVE", "providers": {"a": "light://a"}, "substrateInfo": {"relaySlug": null,
+        "paraId": null, "genesisHash": "0x77af", "addressPrefix": 0, "symbol": "PAS", "decimals": 10}},
+    "moonbeam": {"chainStatus": "INACTIVE", "providers": {}, "substrateInfo": {"relaySlug": "polkadot", "paraId": 2004,
+        "genesisHash": "0xfe58", "addressPrefix": 1284, "symbol": "GLMR", "decimals": 18}},
+    "ethereum": {"chainStatus": "ACTIVE", "providers": {}, "substrateInfo": null}
+}"""
+ASTAR = Registry().find("astar")
+PLACE: Place = ("polkadot", 2006)
+#: A registry that agrees with ours.
+AGREES = ListedChain(
+    endpoints=frozenset(ASTAR.endpoints), genesis=ASTAR.genesis, ss58_prefix=5, symbol="ASTR", decimals=18
+)
+
+
+def compare(chain: Chain, first: ListedChain | None, second: ListedChain | None) -> list[Difference]:
+    registries: Registries = {
+        name: {} if record is None else {PLACE: record}
+        for name, record in (("polkadot.js", first), ("SubWallet", second))
+    }
+    return list(compare_chains([chain], registries))
+
+
+def failures(differences: list[Difference]) -> list[str]:
+    return [each.failure for each in differences if each.failure]
+
+
+class TestReading:
+    def test_endpoints_of_chains_that_are_reached(self) -> None:
+        found = read_endpoints(ENDPOINTS, "polkadot")
+        assert {place: sorted(chain.endpoints) for place, chain in found.items()} == {
+            ("polkadot", 2034): ["wss://hydration.ibp.network", "wss://rpc.helikon.io/hydradx"],
+            ("polkadot", None): ["wss://polkadot-rpc.publicnode.com"],
+        }
+
+    def test_chains_that_are_active(self) -> None:
+        found = read_chain_info(CHAIN_INFO)
+        assert set(found) == {("polkadot", None), ("paseo", None)}
+        assert found["polkadot", None] == ListedChain(
+            endpoints=frozenset({"wss://a.example"}),
+            genesis="0x91b1",
+            ss58_prefix=0,
+            symbol="DOT",
+            decimals=10,
+        )
+
+    @pytest.mark.parametrize(
+        "text", ["[]", "{", '{"polkadot": {}}', CHAIN_INFO.replace("INACTIVE", "SLEEPING")]
+    )
+    def test_a_package_that_has_changed_is_a_sentence(self, text: str) -> None:
+        with (
+            pytest.raises(
+                SystemExit,
+                match=r"^@subwallet/chain-list@9 is written in another way now, expected chains \(",
+            ),
+            reading("@subwallet/chain-list@9", "chains"),
+        ):
+            read_chain_info(text)
+
+    def test_a_list_without_entries_is_one_too(self) -> None:
+        with (
+            pytest.raises(SystemExit, match="no entry was found"),
+            reading("@polkadot/apps-config@9", "entries"),
+        ):
+            read_endpoints("export const prodParasPolkadot = createChains();", "polkadot")
+
+    def test_hosts_that_are_dead(self) -> None:
+        assert is_dead("wss://polkadot.public.curie.radiumblock.co/ws")
+        assert is_dead("wss://paseo.rpc.amforc.com:443")
+        assert not is_dead("wss://ibp.network.example/dotters.network")
+
+
+class TestChains:
+    def test_nothing_differs(self) -> None:
+        assert compare(ASTAR, AGREES, AGREES) == []
+
+    def test_one_registry_is_no_proof_of_an_end(self) -> None:
+        found = compare(ASTAR, AGREES, None)
+        assert [(each.kind, each.listed) for each in found] == [("chain", "not in SubWallet")]
+        assert failures(found) == []
+
+    def test_two_are(self) -> None:
+        assert failures(compare(ASTAR, None, None)) == [
+            "astar is listed neither by polkadot.js nor by SubWallet: has it closed?"
+        ]
+
+    @pytest.mark.parametrize(("key", "value"), [("genesis", "0x00"), ("decimals", 12)])
+    def test_another_genesis_and_other_decimals_are_failures(self, key: str, value: object) -> None:
+        theirs = replace(AGREES, **{key: value})  # type: ignore[arg-type]
+        assert failures(compare(ASTAR, AGREES, theirs)) == [
+            f"astar has the {key} {value} in SubWallet, and {getattr(ASTAR, key)} here"
+        ]
+
+    @pytest.mark.parametrize(("key", "value"), [("ss58_prefix", 42), ("symbol", "ASTAR")])
+    def test_another_prefix_is_shown(self, key: str, value: object) -> None:
+        found = compare(ASTAR, AGREES, replace(AGREES, **{key: value}))  # type: ignore[arg-type]
+        assert [each.listed for each in found] == [f"{value} (SubWallet)"]
+        assert failures(found) == []
+
+    def test_what_was_looked_into_is_settled(self) -> None:
+        hydration = Registry().find("hydraDx")
+        theirs = ListedChain(endpoints=frozenset(hydration.endpoints), ss58_prefix=63)
+        assert list(compare_chains([hydration], {"SubWallet": {("polkadot", 2034): theirs}})) == []
+
+    def test_an_endpoint_on_a_dead_host_is_a_failure(self) -> None:
+        dead = "wss://astar.ibp.network"
+        found = compare(replace(ASTAR, endpoints=(*ASTAR.endpoints, dead)), AGREES, AGREES)
+        assert failures(found) == [f"astar has the endpoint {dead}, whose host is dead: remove it"]
+
+    def test_other_endpoints_are_shown_unless_dead(self) -> None:
+        theirs = replace(AGREES, endpoints=frozenset({"wss://new.example", "wss://astar.dotters.network"}))
+        found = compare(replace(ASTAR, endpoints=("wss://old.example",)), theirs, theirs)
+        assert [(each.bundled, each.listed) for each in found] == [
+            ("wss://old.example", "not listed"),
+            ("", "wss://new.example"),
+        ]
+        assert failures(found) == []
+
+    def test_none_of_ours_is_on_a_dead_host(self) -> None:
+        assert not any(is_dead(endpoint) for chain in CHAINS for endpoint in chain.endpoints)
+
+
+class TestOtherFacts:
+    def test_a_newer_runtime_is_a_failure_and_an_older_one_is_not(self) -> None:
+        newer = list(compare_versions({"polkadot": 2000000}, {"polkadot": 2001000}))
+        assert failures(newer) == [
+            "the table of polkadot is of 2000000, and its package has 2001000: bundle that"
+        ]
+        older = list(compare_versions({"polkadot": 2000000}, {"polkadot": 1006000}))
+        assert len(older) == 1
+        assert failures(older) == []
+        assert list(compare_versions({"polkadot": 2000000}, {"polkadot": 2000000})) == []
+
+    def test_a_route_whose_source_is_gone_is_a_failure(self) -> None:
+        route = ("assetHub", "hydraDx", "1/Here")
+        two, one = frozenset({"paraspell", "parity"}), frozenset({"parity"})
+        assert failures(list(compare_routes({route: two}, {route: one}))) == [
+            "the route of 1/Here from assetHub to hydraDx rests on paraspell, which lists it no more"
+        ]
+        assert failures(list(compare_routes({route: two}, {}))) == [
+            "the route of 1/Here from assetHub to hydraDx rests on paraspell and parity, which lists it no more"
+        ]
+        assert failures(list(compare_routes({route: one}, {route: two}))) == []
+        assert list(compare_routes({route: one}, {route: one})) == []
+
+    def test_an_asset_with_other_decimals_is_a_failure(self) -> None:
+        usdt = ("assetHub", "1984")
+        changed = list(compare_assets({usdt: ("USDT", 6, None)}, {usdt: ("USDT", 18, None)}))
+        assert failures(changed) == [
+            "asset 1984 of assetHub has other decimals, or another location, than before"
+        ]
+        assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {usdt: ("USDt", 6, None)}))) == []
+        assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {}))) == []
+
+    def test_what_is_bundled_is_read(self) -> None:
+        assets = read_assets(curate_assets.TARGET.read_text(encoding="utf-8"))
+        assert assets["assetHub", "1984"][:2] == ("USDt", 6)
+        routes = read_routes(FILE.read_text(encoding="utf-8"))
+        assert "paraspell" in routes["assetHub", "hydraDx", "1/Here"]
+
+
+class TestRunning:
+    def test_failures_are_sentences_and_an_exit_code(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = [
+            Difference(kind="endpoint", of="astar", bundled="", listed="wss://new.example"),
+            Difference(kind="chain", of="astar", bundled="listed", listed="", failure="astar is gone"),
+        ]
+        monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found))
+        assert refresh_registry.main() == 1
+        output = capsys.readouterr()
+        assert output.err == "astar is gone\n"
+        assert output.out.splitlines() == [
+            "fact      of     bundled  registries",
+            "endpoint  astar  -        wss://new.example",
+            "chain     astar  listed   -",
+        ]
+        monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found[:1]))
+        assert refresh_registry.main() == 0
+
+    def test_nothing_to_show(self) -> None:
+        assert show([]) == "All facts are as the registries have them."
