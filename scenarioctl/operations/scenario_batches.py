@@ -19,7 +19,7 @@ from scenarioctl.operations.signing_fields import (
     read_aside,
     write_transaction,
 )
-from scenarioctl.operations.stored_diagrams import open_blob
+from scenarioctl.operations.stored_diagrams import open_scenario
 
 __all__ = ["batch_scenario"]
 
@@ -40,15 +40,11 @@ class BatchedScenario(BuiltCall):
 
 async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
     from scenarioctl.actions.batching import draft_together
-    from scenarioctl.actions.transfer import confirm_receivers
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
-    stored = await app.store.get_scenario(request.id)
-    diagram = await open_blob(app, stored.blob, request.id)
-    if request.yes:
-        diagram = confirm_receivers(diagram)
+    diagram = await open_scenario(app, request.id, yes=request.yes)
     transaction = await draft_together(app, diagram, sender=sender)
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)

@@ -20,7 +20,14 @@ from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
-from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
+from scenarioctl.operations.stored_diagrams import (
+    open_blob,
+    open_scenario,
+    pack_diagram,
+    read_blob,
+    store_as,
+    store_new,
+)
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import check_id
 
@@ -110,15 +117,11 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each, draft_first
-    from scenarioctl.actions.transfer import confirm_receivers
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
-    stored = await app.store.get_scenario(request.id)
-    diagram = await open_blob(app, stored.blob, request.id)
-    if request.yes:
-        diagram = confirm_receivers(diagram)
+    diagram = await open_scenario(app, request.id, yes=request.yes)
     first = await draft_first(app, diagram, step=request.step, sender=sender)
     transaction = first.transaction
     described = await _describe(app, first, request)

@@ -17,6 +17,15 @@ _JSON_ON_LOOP = 64 * 1024
 _NODES_ON_LOOP = 100
 
 
+async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False) -> Diagram:
+    """Return the diagram of a stored scenario; with *yes*, receivers without a private key are confirmed in it."""
+    from scenarioctl.actions.transfer import confirm_receivers
+
+    stored = await app.store.get_scenario(scenario_id)
+    diagram = await open_blob(app, stored.blob, scenario_id)
+    return confirm_receivers(diagram) if yes else diagram
+
+
 async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
     """Return the diagram in a stored blob."""
     from scenarioctl.formats.compression import unpacked_size

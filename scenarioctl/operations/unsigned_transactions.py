@@ -89,13 +89,9 @@ async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
-    from scenarioctl.actions.transfer import confirm_receivers
-    from scenarioctl.operations.stored_diagrams import open_blob
+    from scenarioctl.operations.stored_diagrams import open_scenario
 
-    stored = await app.store.get_scenario(request.scenario)
-    diagram = await open_blob(app, stored.blob, request.scenario)
-    if request.yes:
-        diagram = confirm_receivers(diagram)
+    diagram = await open_scenario(app, request.scenario, yes=request.yes)
     transaction = (await draft_first(app, diagram, step=request.step)).transaction
     chain = app.registry.find(transaction.chain)
     return Unsigned(
