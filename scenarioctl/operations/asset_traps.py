@@ -5,28 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from scenarioctl.actions.chain_query import parse_block
-from scenarioctl.actions.drafting import check_draft, draft_claim
+from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound, shorten
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_values import read_number
-from scenarioctl.operations.built_transactions import (
-    CheckableFields,
-    Checked,
-    RuntimeUsed,
-    check_sender,
-    passed_check,
-    runtime_used,
-)
-from scenarioctl.operations.decoded_transactions import say_transaction
+from scenarioctl.operations.built_transactions import CheckableFields, check_sender
+from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
-    check_output_format,
-    find_fee_asset,
-    parse_sender,
-    payload_warnings,
-    write_transaction,
-)
+from scenarioctl.operations.signing_fields import check_output_format, parse_sender
 from scenarioctl.transactions.hex_fields import parse_hash
 from scenarioctl.transactions.keyless_accounts import read_receiver
 
@@ -123,12 +110,7 @@ class ClaimAssets(CheckableFields):
     yes: bool = False
 
 
-class ClaimTransaction(RuntimeUsed, Checked):
-    chain: str
-    #: In the form of `output_format`.
-    tx: "Hex"
-    #: What it does, in one sentence.
-    says: str
+class ClaimTransaction(BuiltCall):
     #: The account that has to sign it.
     signer: str
 
@@ -161,23 +143,12 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
         assets=fields["assets"],
         beneficiary=account if receiver is None else receiver,
     )
-    says = say_transaction(app, chain, await app.runtime(chain), transaction.call)
     doubts = await _prove(app, chain, trap, transaction.call)
-    if sender is not None:
-        fee_asset = await find_fee_asset(app, chain, request.fee_asset)
-        transaction = await check_draft(app, transaction, sender, fee_asset)
-    check = passed_check(transaction)
+    result = await answer_call(app, transaction, request, sender)
     return Result(
-        answer={
-            "chain": chain.name,
-            "tx": await write_transaction(app, transaction, request),
-            "says": says,
-            "signer": chain.account_format.format(account, chain.ss58_prefix),
-            **runtime_used(transaction, offline=transaction.offline),
-            **check,
-        },
-        notes=notes,
-        warnings=(*doubts, *transaction.warnings, *payload_warnings(app, request)),
+        answer={**result.answer, "signer": chain.account_format.format(account, chain.ss58_prefix)},
+        notes=(*notes, *result.notes),
+        warnings=(*doubts, *result.warnings),
     )
 
 

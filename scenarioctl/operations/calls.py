@@ -66,7 +66,7 @@ async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
     transaction = await draft_call(
         app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
     )
-    return await _answer(app, transaction, request, sender)
+    return await answer_call(app, transaction, request, sender)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +94,13 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
         call, _ = await read_aside(app, data, read_unsigned, table, chain, data, field=f"calls[{place}]")
         calls.append(call)
     transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
-    return await _answer(app, transaction, request, sender)
+    return await answer_call(app, transaction, request, sender)
 
 
-async def _answer(
+async def answer_call(
     app: Application, transaction: "UnsignedTransaction", request: CheckableFields, sender: bytes | None
 ) -> Result[BuiltCall]:
+    """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once it passes a check for them."""
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)
     says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
@@ -115,5 +116,6 @@ async def _answer(
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },
+        notes=transaction.notes,
         warnings=(*transaction.warnings, *payload_warnings(app, request)),
     )

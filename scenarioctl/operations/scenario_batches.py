@@ -6,19 +6,11 @@ from scenarioctl.application import Application
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     check_sender,
-    passed_check,
     refuse_checked_fee_asset,
-    runtime_used,
 )
-from scenarioctl.operations.calls import BuiltCall
-from scenarioctl.operations.decoded_transactions import say_transaction
+from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
-    check_output_format,
-    payload_warnings,
-    read_aside,
-    write_transaction,
-)
+from scenarioctl.operations.signing_fields import check_output_format
 from scenarioctl.operations.stored_diagrams import open_scenario
 
 __all__ = ["batch_scenario"]
@@ -46,19 +38,10 @@ async def batch_scenario(app: Application, request: BatchScenario) -> Result[Bat
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
     transaction = await draft_together(app, diagram, sender=sender)
-    chain = app.registry.find(transaction.chain)
-    table = await app.runtime(chain)
-    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
-    check = passed_check(transaction)
+    # It is checked already, each step alone too.
+    result = await answer_call(app, transaction, request, None)
     return Result(
-        answer={
-            "chain": chain.name,
-            "tx": await write_transaction(app, transaction, request),
-            "says": says,
-            "count": len(transaction.call.args["calls"]),
-            **runtime_used(transaction, offline=transaction.offline),
-            **check,
-        },
-        notes=transaction.notes,
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        answer={**result.answer, "count": len(transaction.call.args["calls"])},
+        notes=result.notes,
+        warnings=result.warnings,
     )
