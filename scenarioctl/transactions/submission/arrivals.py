@@ -1,6 +1,7 @@
 """Find out whether the messages of a transaction were executed on the chains that they were sent to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
@@ -108,9 +109,8 @@ async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets
     known: Arrival = {**arrival, "first": first, "state": "waiting", "block_number": None}
     if arrival["state"] != "waiting":
         known["reason"] = ""
-    for start in range(searched + 1, last + 1, _FETCHED):
-        numbers = range(start, min(start + _FETCHED, last + 1))
-        for number, events in await read_blocks(client, numbers):
+    async with aclosing(read_blocks(client, range(searched + 1, last + 1))) as blocks:
+        async for number, events in blocks:
             outcome = _find_outcome(events, arrival["id"], _Place(client.chain, sender, assets, number))
             if outcome is None:
                 continue
@@ -129,8 +129,15 @@ async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets
     return known
 
 
-async def read_blocks(client: "Client", numbers: range) -> Iterator[tuple[int, list[Event]]]:
-    """Return number and events of each block."""
+async def read_blocks(client: "Client", numbers: range) -> AsyncGenerator[tuple[int, list[Event]], None]:
+    """Yield number and events of each block, in their order."""
+    for start in range(0, len(numbers), _FETCHED):
+        for found in await _read_some(client, numbers[start : start + _FETCHED]):
+            yield found
+
+
+async def _read_some(client: "Client", numbers: range) -> Iterator[tuple[int, list[Event]]]:
+    """Return number and events of each block, all fetched together."""
     blocks = await read_block_hashes(client, numbers)
     newest = await client.table_at(blocks[-1])
     oldest = await client.table_at(blocks[0])

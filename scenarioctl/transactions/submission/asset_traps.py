@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
-#: Blocks whose events are fetched in one exchange.
-_FETCHED = 16
-
 
 @dataclass(frozen=True, kw_only=True)
 class AssetTrap:
@@ -77,15 +74,14 @@ def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> b
 async def find_traps(client: "Client", numbers: range, account: bytes | None = None) -> list[AssetTrap]:
     """Return what was trapped in the blocks with *numbers*, in their order; with *account*, only what it can claim from anywhere."""
     found: list[tuple[int, Event]] = []
-    for start in range(numbers.start, numbers.stop, _FETCHED):
-        for number, events in await read_blocks(client, range(start, min(start + _FETCHED, numbers.stop))):
-            found += [
-                (number, event)
-                for event in events
-                if event.pallet in XCM_PALLETS
-                and event.name == "AssetsTrapped"
-                and (account is None or split_origin(event.fields["origin"])[1] == account)
-            ]
+    async for number, events in read_blocks(client, numbers):
+        found += [
+            (number, event)
+            for event in events
+            if event.pallet in XCM_PALLETS
+            and event.name == "AssetsTrapped"
+            and (account is None or split_origin(event.fields["origin"])[1] == account)
+        ]
     table = await client.table()
     counts = await client.storages(
         [(event.pallet, "AssetTraps", (event.fields["hash"],)) for _, event in found]
