@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, across, write_location
-from scenarioctl.chains.trust import accepts_reserve, foreign_reserve
+from scenarioctl.chains.trust import foreign_reserve
 from scenarioctl.transactions.simulation.arrival import INCOMING
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
+from scenarioctl.transactions.transfer.bridges import bridge_type
 from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, para_name
 
 if TYPE_CHECKING:
@@ -105,17 +106,17 @@ class _ReserveCheck:
 
     def _check_bridged(self, name: str, identity: str, origin: "Chain", destination: "Chain") -> None:
         """Judge what crosses a bridge; *identity* is seen from the relay chain of *destination*."""
-        registry = self.assets.registry
         label = self._label(identity, destination)
-        backed_by_origin = accepts_reserve(destination, identity, origin, registry)
         at_home = across(identity, destination.consensus, origin.consensus)
-        backed_by_destination = accepts_reserve(origin, at_home, destination, registry)
-        if not backed_by_origin and not backed_by_destination:
+        crossing = bridge_type(origin, destination, at_home, self.assets.registry)
+        if crossing is None:
             self.findings.unknowns.append(
                 f"{label} leaves {origin.name} over a bridge, but it is unknown which chain backs it"
             )
-        elif name == "ReceiveTeleportedAsset" or backed_by_origin != (name == "ReserveAssetDeposited"):
-            keeper = origin if backed_by_origin else destination
+            return
+        is_backed_by_origin = crossing == "LocalReserve"
+        if name == "ReceiveTeleportedAsset" or is_backed_by_origin != (name == "ReserveAssetDeposited"):
+            keeper = origin if is_backed_by_origin else destination
             self.findings.refusals.append(
                 f"{label} would go over a bridge from {origin.name} to {destination.name} in a form ({name}) that is wrong for an asset that {keeper.name} backs: it would be lost"
             )

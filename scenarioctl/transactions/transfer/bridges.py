@@ -57,13 +57,12 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
 
 
 def bridge_type(
-    transfer: Transfer, identity: str, registry: "Registry"
+    source: "Chain", destination: "Chain", identity: str, registry: "Registry"
 ) -> Literal["LocalReserve", "DestinationReserve"] | None:
     """Return how the asset crosses the bridge by the trust facts of both sides; None if it doesn't.
 
     *identity* is its location seen from the source's relay chain.
     """
-    source, destination = transfer.source, transfer.destination
     if not is_beyond_bridge(source, destination, registry):
         return None
     arriving = across(identity, source.consensus, destination.consensus)

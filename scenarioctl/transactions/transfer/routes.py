@@ -110,17 +110,14 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
             transfer,
             f"only a connection to {transfer.source.name} tells what it takes for delivery to Ethereum",
         )
-    if not fee_settled and is_bridged(transfer) and pays_with_itself(transfer):
+    if fee_settled or not pays_with_itself(transfer):
+        return route
+    if is_bridged(transfer):
         raise refusal(
             transfer,
             f"only a connection to {transfer.destination.name} tells what it takes for executing the message in {transfer.asset.display_name}",
         )
-    if (
-        not fee_settled
-        and arriving is not None
-        and arriving.pays_fees is False
-        and pays_with_itself(transfer)
-    ):
+    if arriving is not None and arriving.pays_fees is False:
         raise refusal(
             transfer,
             f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
@@ -210,7 +207,7 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     """Return the way that the facts allow, directly or over the asset's reserve."""
     source, destination = transfer.source, transfer.destination
     if transfer.asset.location and is_bridged(transfer):
-        crossing = bridge_type(transfer, identity_of(transfer), registry)
+        crossing = bridge_type(source, destination, identity_of(transfer), registry)
         return None if crossing is None else Route(first=crossing)
     reserve = _reserve_of(transfer, registry)
     if reserve is None:
@@ -290,11 +287,11 @@ def _same_way(row: RouteRow, route: Route) -> bool:
 
 def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
     """Return the row of the chains, if both are built in; with a chain of config.toml, the one *by_kind*."""
-    source, destination = transfer.source.name, transfer.destination.name
     if is_bridged(transfer):
         # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
         ends = (ENDS[transfer.source.consensus], ENDS[transfer.destination.consensus])
         return find_row(*ends, transfer.asset.location)
+    source, destination = transfer.source.name, transfer.destination.name
     if source in TRUST and destination in TRUST:
         return find_row(source, destination, transfer.asset.location)
     return by_kind
