@@ -15,7 +15,6 @@ locations are written.
 The canonical asset is the one that a symbol means on its chain; `mark_canonical` says which, and why.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -23,6 +22,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tools import data_file
 from tools.npm_packages import unpack
 from tools.snowbridge_assets import SNOWBRIDGE, Token, read_tokens
 
@@ -133,17 +133,7 @@ Row = list[Any]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Make scenarioctl/chains/assets.json from two npm packages.")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    arguments = parser.parse_args()
-    text = curate()
-    if arguments.check:
-        if TARGET.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{TARGET} is not what {Path(__file__).name} makes", file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    return data_file.run(TARGET, curate, sources="two npm packages")
 
 
 def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = SNOWBRIDGE) -> str:

@@ -13,7 +13,6 @@ asset with the same reserve, or if they have the bytes of an independent encoder
 chain's asset one is enough, since its location can't be mistaken.  All others open by `check`.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from scenarioctl.chains.trust import TRUST, is_beyond_bridge, matches
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import FILE
 from scenarioctl.transactions.transfer.routes import identity_of, resolve
+from tools import data_file
 from tools.curate_assets import (
     CHAINS,
     NATIVE_ONLY,
@@ -82,17 +82,7 @@ Listings = Mapping[str, Mapping[str, set[str]]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Make transactions/transfer/routes.json from npm packages.")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    arguments = parser.parse_args()
-    text = curate()
-    if arguments.check:
-        if FILE.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{FILE} is not what {Path(__file__).name} makes", file=sys.stderr)
-        return 1
-    FILE.write_text(text, encoding="utf-8")
-    return 0
+    return data_file.run(FILE, curate, sources="npm packages")
 
 
 def curate() -> str:
