@@ -146,12 +146,15 @@ export function signatureStep(transaction, done, signal) {
     prepare();
   }
 
+  // What was simulated: the transaction itself, or the batch that sets the fee currency before it.
+  const callToSign = () => (transaction.toSign ?? transaction).callData;
+
   async function payloadFor(account, fields) {
     const source = transaction.draft ?? { chain: transaction.chain, tx: transaction.tx };
     const paid = transaction.feeAsset ? { fee_asset: transaction.feeAsset } : {};
     const payload = await post("/api/tx/payload", { ...source, ...fields, ...paid, sender: account.here }, signal);
     // The simulation was of this call; a payload of another one is never shown to a wallet.
-    if (payload.signer_payload.method !== transaction.callData) throw new Error("The transaction has changed since it was simulated. Refresh it, and simulate it again.");
+    if (payload.signer_payload.method !== callToSign()) throw new Error("The transaction has changed since it was simulated. Refresh it, and simulate it again.");
     return payload;
   }
 
@@ -164,7 +167,7 @@ export function signatureStep(transaction, done, signal) {
       if (error.status !== 422) throw error;
       throw new Error(`${titleOf(account.wallet)} returned something else than a transaction (${error.message}). It is not sent.`);
     }
-    if (decoded.form !== "signed extrinsic" || decoded.call_data !== transaction.callData) {
+    if (decoded.form !== "signed extrinsic" || decoded.call_data !== callToSign()) {
       throw new Error(`${titleOf(account.wallet)} signed another transaction than the one shown here: it ${decoded.says}. It is not sent.`);
     }
     if (String(decoded.signature.signer) !== account.here) {

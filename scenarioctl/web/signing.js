@@ -160,9 +160,10 @@ function steps(transaction, source, name, signal) {
   }
 
   function signed({ tx, hash, until }) {
-    const record = { source: name, chain: transaction.chain, tx: transaction.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }) };
+    const signing = { ...transaction, ...transaction.toSign };
+    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }) };
     keep(name, record);
-    fill(all, waiting(record, transaction, async () => { location.reload(); }, signal));
+    fill(all, waiting(record, signing, async () => { location.reload(); }, signal));
     all.querySelector("#step-send").focus();
   }
 

@@ -20,11 +20,17 @@ export function simulationStep(transaction, ended, chosen, signal) {
     fill(place, h("p", {}, "Simulating on every chain that the transaction touches…"));
     const again = h("button", { type: "button", onclick: () => simulate(account) }, "Simulate again");
     const { chain, tx, feeAsset } = transaction;
+    transaction.toSign = null;
     try {
       const check = await post("/api/tx/check", { chain, tx, sender: account.here, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
+      // Where accounts have a fee currency, it is set in a batch around the transaction.
+      const decoded = check.txdata === tx ? null : await post("/api/tx/decode", { chain, tx: check.txdata }, signal);
       if (number !== run) return;
+      if (decoded) transaction.toSign = { tx: check.txdata, callData: decoded.call_data, decoded };
       const verdict = check.verdict in VERDICTS ? check.verdict : "unknown";
-      fill(place, h("p", { class: `verdict ${verdict}` }, VERDICTS[verdict]), result(check), h("div", { class: "actions" }, again));
+      fill(place, h("p", { class: `verdict ${verdict}` }, VERDICTS[verdict]),
+        decoded && decoded.call_data !== transaction.callData && h("p", { class: "says" }, `You sign: ${decoded.says}`),
+        result(check), h("div", { class: "actions" }, again));
       ended(verdict === "ok", check);
     } catch (error) {
       if (signal.aborted || number !== run) return;
@@ -42,19 +48,28 @@ export function simulationStep(transaction, ended, chosen, signal) {
   return { body, simulate, clear };
 }
 
-// Offers the assets in which the chain takes fees, if it takes more than its own. Wallets built on polkadot.js misread assets of Ethereum.
+// Assets that are offered to pay the fee. Wallets built on polkadot.js misread assets of Ethereum.
+const PAYING = {
+  asset_hub: ({ location, pays_fees: pays }) => pays && !location.includes("Ethereum"),
+  dex: () => true,
+};
+
+// Offers the assets in which the chain takes fees, if it takes more than its own.
 async function offerFeeAssets(place, transaction, chosen, signal) {
-  if (transaction.role !== "asset_hub") return;
-  const { assets } = await get("/api/assets", { chain: transaction.chain }, signal).catch(() => ({ assets: [] }));
-  const taken = assets.filter(({ canonical, location, pays_fees: pays }) => pays && canonical && !location.includes("Ethereum"));
+  const { chain, role } = transaction;
+  if (!(role in PAYING)) return;
+  const { assets } = await get("/api/assets", { chain }, signal).catch(() => ({ assets: [] }));
+  const taken = assets.filter((asset) => asset.canonical && PAYING[role](asset));
   if (taken.length < 2) return;
-  const options = taken.map(({ id, kind, symbol }) => [kind === "native" ? "" : id, symbol]);
+  const options = taken.map(({ id, kind, symbol }) => [role === "asset_hub" && kind === "native" ? "" : id, symbol]);
+  if (role === "dex") options.unshift(["", "The account's fee currency"]);
   const choice = selection("fee_asset", "Pay the fee in", options, "");
   choice.querySelector("select").addEventListener("change", ({ target }) => {
     transaction.feeAsset = target.value;
     chosen();
   });
-  fill(place, h("details", {}, h("summary", {}, "Advanced"), choice));
+  fill(place, h("details", {}, h("summary", {}, "Advanced"), choice,
+    role === "dex" && h("p", { class: "hint" }, `Another asset is set as the account's fee currency: it pays all its fees on ${transaction.chainTitle} in it, until you set another.`)));
 }
 
 const whole = ({ human, value, asset }) => (human ? amount(human, value) : `${value} ${asset}`);

@@ -24,7 +24,8 @@ from tests.browser.wallets import (
     wallet,
 )
 from tests.conftest import BOB
-from tests.test_check import ALICE
+from tests.test_check import ALICE, call_effects, info
+from tests.test_costs import pay_in
 from tests.test_fee_asset import pay_fees_in_usdt
 
 pytestmark = pytest.mark.acceptance
@@ -382,6 +383,17 @@ def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> 
     page.wait_for("much is not an amount: write a number like 0.5, with at most 10 decimal places.")
 
 
+def choose_fee_asset(page: Page, asset: str) -> None:
+    page.wait(
+        lambda: page.browser.execute_script("return document.querySelector('[name=fee_asset]') !== null")
+    )
+    page.browser.execute_script(
+        "const choice = document.querySelector('[name=fee_asset]'); choice.closest('details').open = true;"
+        "choice.value = arguments[0]; choice.dispatchEvent(new Event('change'));",
+        asset,
+    )
+
+
 def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -> None:
     page, daemon, network, _ = started
     pay_fees_in_usdt(network)
@@ -389,19 +401,38 @@ def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -
     scenario = post(daemon, "/api/create/remark", {"chain": "assetHub", "text": "hello"})["result"]
     connect(page, f"scenario={scenario}")
     page.wait_for("Will fail")
-    page.wait(
-        lambda: page.browser.execute_script("return document.querySelector('[name=fee_asset]') !== null")
-    )
-    page.browser.execute_script(
-        "const choice = document.querySelector('[name=fee_asset]'); choice.closest('details').open = true;"
-        "choice.value = '1984'; choice.dispatchEvent(new Event('change'));"
-    )
+    choose_fee_asset(page, "1984")
     page.wait_for("0.00824 USDt")
     page.wait_for("Will succeed")
     page.wait_for("Valid for about")
     page.press("Sign with Talisman")
 
     assert payload_asked_for(page)["assetId"] == "0x010002043205011f"
+
+
+def test_on_hydration_the_fee_currency_is_set_with_the_transaction(started: Started) -> None:
+    page, daemon, network, _ = started
+    dex = network.chains["hydraDx"]
+    dex.api.update(DryRunApi_dry_run_call=call_effects(), TransactionPaymentApi_query_info=info(10**12))
+    dex.api["TransactionPaymentApi_query_weight_to_fee"] = 150 * 10**12
+    pay_in(network, None, 10**6)
+    LivingChain(network, "hydraDx")
+    scenario = post(daemon, "/api/create/remark", {"chain": "hydraDx", "text": "hello"})["result"]
+    connect(page, f"scenario={scenario}")
+    page.wait_for("Will fail")
+    choose_fee_asset(page, "10")
+    page.wait_for("You sign:")
+    page.wait_for("Will succeed")
+    page.wait_for("it pays all its fees there in USDT until it sets another")
+    page.wait_for("Valid for about")
+    page.press("Sign with Talisman")
+    payload = payload_asked_for(page)
+
+    call = dex.table.decode_call(bytes.fromhex(payload["method"][2:]))
+    assert (call.pallet, call.method) == ("Utility", "batch_all")
+    first, second = call.args["calls"]
+    assert first == {"MultiTransactionPayment": {"set_currency": {"currency": 10}}}
+    assert list(second) == ["System"]
 
 
 def test_a_payload_of_another_call_is_shown_to_no_wallet(started: Started) -> None:
