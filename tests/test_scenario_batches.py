@@ -85,9 +85,8 @@ def test_what_cannot_be_one_batch_is_refused(
     assert (answer["error"], answer["code"]) == (error, "invalid_request")
 
 
-@pytest.mark.parametrize("free", [50 * DOT, 3 * DOT], ids=["enough for both", "enough for each"])
-def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: int) -> None:
-    """The fake chain refuses what its account lacks: each transfer passes alone."""
+def allow_transfers(network: FakeNetwork, free: int) -> None:
+    """Let Alice, who has *free*, pay Bob on polkadot: calls that move all of it or more fail."""
 
     def dry_run(arguments: bytes) -> Any:
         call = call_tried(TABLE, arguments)
@@ -104,11 +103,16 @@ def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: i
             result={"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
         )
 
+    relay = network.chains["polkadot"]
+    relay.api.update(DryRunApi_dry_run_call=dry_run, TransactionPaymentApi_query_info=info(FEE))
+    relay.store("System", "Account", ALICE_KEY, value=account(free))
+    relay.store("System", "Account", BOB_KEY, value=account(50 * DOT))
+
+
+@pytest.mark.parametrize("free", [50 * DOT, 3 * DOT], ids=["enough for both", "enough for each"])
+def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: int) -> None:
     with FakeNetwork(tmp_path) as network:
-        relay = network.chains["polkadot"]
-        relay.api.update(DryRunApi_dry_run_call=dry_run, TransactionPaymentApi_query_info=info(FEE))
-        relay.store("System", "Account", ALICE_KEY, value=account(free))
-        relay.store("System", "Account", BOB_KEY, value=account(50 * DOT))
+        allow_transfers(network, free)
         config = str(network.config)
         file = flow(tmp_path, transfer("2"), transfer("1.5"))
         scenario = json.loads(scenarioctl("--config", config, "--json", "create", "--file", file).out)["id"]

@@ -1,11 +1,11 @@
 // The last step: a signed transaction is sent once, and followed until it has arrived.
 
 import { follow, get, onGone, post } from "./api.js";
+import { tree } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { account, amount, grouped, when } from "./format.js";
 import { progressOf } from "./progress.js";
 import { forget, keep, keptByHash } from "./signed.js";
-import { tree } from "./transactions.js";
 
 export const sentLink = (chain, hash, more = {}) => `#/tx/?${new URLSearchParams({ chain, hash, ...more })}`;
 

@@ -1,8 +1,11 @@
-// From a draft to a sent transaction: Account → Simulate → Sign → Send, for a transaction of a scenario or a draft of a job.
+// From a draft to a sent transaction: Account → Simulate → Sign → Send, for a transaction of a scenario, all of its transactions as one,
+// or a draft of a job.
 
 import { get, onGone, post } from "./api.js";
 import { accountStep } from "./accounts.js";
 import { keepArrival } from "./arrivals.js";
+import { forgetBatch, keepBatch } from "./batches.js";
+import { argumentsOf } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { account as shown } from "./format.js";
 import { progressOf } from "./progress.js";
@@ -10,7 +13,6 @@ import { sendStep, sentLink } from "./sending.js";
 import { signatureStep } from "./signature.js";
 import { forget, keep, kept } from "./signed.js";
 import { simulationStep } from "./simulation.js";
-import { argumentsOf } from "./transactions.js";
 
 const STEPS = ["Account", "Simulate", "Sign", "Send"];
 
@@ -40,7 +42,8 @@ export async function signView(query, signal) {
 }
 
 function readSource(query) {
-  const { scenario, node, job, draft } = Object.fromEntries(query);
+  const { scenario, node, batch, job, draft } = Object.fromEntries(query);
+  if (scenario && batch) return { scenario, batch };
   if (job) return { job, ...(draft && { draft }) };
   if (scenario) return { scenario, ...(node && { node }) };
   throw new Error("This link names no transaction: it needs a scenario, or a job and its draft.");
@@ -48,15 +51,22 @@ function readSource(query) {
 
 // Returns what is to be signed: as it was signed already, or as it stands now.
 async function load(source, record, signal) {
-  const found = record ?? await (source.job ? draftOf(source, signal) : stepOf(source, signal));
+  const draw = source.job ? draftOf : source.batch ? batchOf : stepOf;
+  const found = record ?? await draw(source, signal);
   const [decoded, chain] = await Promise.all([
     post("/api/tx/decode", { chain: found.chain, tx: found.tx }, signal),
     get(`/api/chains/${encodeURIComponent(found.chain)}`, {}, signal),
   ]);
   return {
     chain: found.chain, tx: found.tx, chainRow: chain, chainTitle: chain.title || chain.name, symbol: chain.symbol, role: chain.role, decimals: chain.decimals, accountBytes: chain.account_bytes,
-    callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, sent: found.sent ?? null,
+    callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, batch: found.batch ?? null, sent: found.sent ?? null,
   };
+}
+
+// Signed as one transaction, the steps of a scenario are checked each alone too.
+async function batchOf({ scenario }, signal) {
+  const [{ revision }, batch] = await Promise.all([post("/api/scenario/show", { id: scenario }, signal), post("/api/scenario/batch", { id: scenario }, signal)]);
+  return { chain: batch.chain, tx: batch.tx, warnings: batch.warnings, batch: { scenario, revision } };
 }
 
 async function stepOf({ scenario, node = "" }, signal) {
@@ -101,6 +111,7 @@ function waiting(record, transaction, start, signal) {
   const discard = h("button", { type: "button", class: "danger", onclick: async () => {
     if (!confirm("Discard the signature? The transaction has not been sent.")) return;
     forget(record.hash);
+    if (record.batch) forgetBatch(record.batch);
     try {
       await start();
     } catch (error) {
@@ -127,7 +138,7 @@ function steps(transaction, source, name, signal) {
   const simulation = simulationStep(transaction, (passed, check) => {
     state.passed = passed;
     state.anyway = false;
-    if (passed && source.scenario) keepArrival(source, check);
+    if (passed && source.scenario && !source.batch) keepArrival(source, check);
     next();
   }, () => {
     signature.clear();
@@ -161,8 +172,9 @@ function steps(transaction, source, name, signal) {
 
   function signed({ tx, hash, until }) {
     const signing = { ...transaction, ...transaction.toSign };
-    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }) };
+    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }), ...(transaction.batch && { batch: transaction.batch.scenario }) };
     keep(name, record);
+    if (transaction.batch) keepBatch(transaction.batch.scenario, { chain: record.chain, hash, revision: transaction.batch.revision });
     fill(all, waiting(record, signing, async () => { location.reload(); }, signal));
     all.querySelector("#step-send").focus();
   }

@@ -19,10 +19,10 @@ export function simulationStep(transaction, ended, chosen, signal) {
     ended(null);
     fill(place, h("p", {}, "Simulating on every chain that the transaction touches…"));
     const again = h("button", { type: "button", onclick: () => simulate(account) }, "Simulate again");
-    const { chain, tx, feeAsset } = transaction;
+    const { chain, tx } = transaction;
     transaction.toSign = null;
     try {
-      const check = await post("/api/tx/check", { chain, tx, sender: account.here, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
+      const check = await checkOf(transaction, account.here, signal);
       // Where accounts have a fee currency, it is set in a batch around the transaction.
       const decoded = check.txdata === tx ? null : await post("/api/tx/decode", { chain, tx: check.txdata }, signal);
       if (number !== run) return;
@@ -48,6 +48,20 @@ export function simulationStep(transaction, ended, chosen, signal) {
   return { body, simulate, clear };
 }
 
+// Returns the check of a transaction; that of a batch is ok only if each of its transactions is proven alone too.
+async function checkOf({ chain, tx, feeAsset, batch }, sender, signal) {
+  const check = await post("/api/tx/check", { chain, tx, sender, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
+  if (!batch || check.verdict !== "ok") return check;
+  const unproven = (reason) => ({ ...check, warnings: check.warnings, verdict: "unknown", reasons: [...check.reasons, reason] });
+  try {
+    const again = await post("/api/scenario/batch", { id: batch.scenario, sender, check: true }, signal);
+    return again.tx === tx ? check : unproven("The transaction has changed since it was drafted. Refresh it.");
+  } catch (error) {
+    if (signal.aborted || error.code === "gone") throw error;
+    return unproven(error.message);
+  }
+}
+
 // Assets that are offered to pay the fee. Wallets built on polkadot.js misread assets of Ethereum.
 const PAYING = {
   asset_hub: ({ location, pays_fees: pays }) => pays && !location.includes("Ethereum"),
@@ -57,7 +71,8 @@ const PAYING = {
 // Offers the assets in which the chain takes fees, if it takes more than its own.
 async function offerFeeAssets(place, transaction, chosen, signal) {
   const { chain, role } = transaction;
-  if (!(role in PAYING)) return;
+  // Each transaction of a batch is checked with the fee in the native asset alone.
+  if (!(role in PAYING) || transaction.batch) return;
   const { assets } = await get("/api/assets", { chain }, signal).catch(() => ({ assets: [] }));
   const taken = assets.filter((asset) => asset.canonical && PAYING[role](asset));
   if (taken.length < 2) return;

@@ -1,6 +1,8 @@
 // The transactions of a scenario, each with what it does and the button to sign it.
 
 import { onGone, post } from "./api.js";
+import { batchSent, batchable } from "./batches.js";
+import { argumentsOf, hexOf } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { amount } from "./format.js";
 
@@ -17,9 +19,11 @@ export function transactionPart(scenario, signal) {
       const several = result.transactions ?? [];
       heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
       const rows = several.length ? several : [{ ...result, warnings: full.warnings }];
+      const [count, sent] = await Promise.all([batchable(scenario.id, rows, signal), batchSent(scenario, signal)]);
       fill(place,
-        several.length > 1 && h("p", { class: "hint" }, "Each one is signed and sent by itself, in this order."),
-        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, signal)))),
+        several.length > 1 && h("p", { class: "hint" }, count ? "Sign each one by itself, in this order, or all of them as one." : "Each one is signed and sent by itself, in this order."),
+        count > 0 && together(scenario, count),
+        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, sent, signal)))),
         h("div", { class: "actions" }, h("button", { type: "button", onclick: draft }, "Refresh")));
     } catch (error) {
       if (signal.aborted) return;
@@ -33,7 +37,14 @@ export function transactionPart(scenario, signal) {
   return h("section", { "aria-labelledby": "transaction" }, heading, place);
 }
 
-function transaction(scenario, row, first, signal) {
+function together({ id }, count) {
+  return h("div", { class: "actions" },
+    h("a", { class: "button", href: `#/sign/?${new URLSearchParams({ scenario: id, batch: "all" })}` }, "Sign as one transaction"),
+    h("span", { class: "hint" }, `One signature for all ${count}: the chain does all of them, or none.`));
+}
+
+// `sent` makes what is said of a batch that was signed.
+function transaction(scenario, row, first, sent, signal) {
   const { node = "" } = row;
   const step = scenario.nodes.find(({ id }) => id === node);
   if (row.error) {
@@ -60,7 +71,7 @@ function transaction(scenario, row, first, signal) {
   // Each is decoded by a request of its own: the others when somebody looks.
   if (first) decode();
   const details = first ? more : h("details", { ontoggle: ({ target }) => { if (target.open && !more.childElementCount) decode(); } }, h("summary", {}, "Details"), more);
-  return h("article", { class: "card" }, says, warnings, h("div", { class: "actions" }, sign), details);
+  return h("article", { class: "card" }, says, sent?.(), warnings, h("div", { class: "actions" }, sign), details);
 }
 
 function facts(row, decoded) {
@@ -73,19 +84,4 @@ function facts(row, decoded) {
     ["Runtime", `${decoded.spec_version}${decoded.offline ? ", built offline, not checked against a node" : ""}`],
   ].filter(Boolean);
   return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value)))));
-}
-
-const hexOf = (tx) => h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, tx);
-
-// The call as a tree, after the bytes of its transaction if they are given.
-export function argumentsOf(decoded, tx = "") {
-  return h("details", {}, h("summary", {}, tx ? "Bytes and arguments of the call" : "Arguments of the call"), tx && hexOf(tx), tree(decoded.call));
-}
-
-export function tree(value) {
-  if (Array.isArray(value)) return value.length ? h("ul", {}, value.map((each) => h("li", {}, tree(each)))) : "(none)";
-  if (value !== null && typeof value === "object") {
-    return h("ul", {}, Object.entries(value).map(([name, each]) => h("li", {}, h("b", {}, name), ": ", tree(each))));
-  }
-  return h("code", {}, value === null ? "none" : String(value));
 }

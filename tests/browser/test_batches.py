@@ -1,0 +1,131 @@
+"""All transactions of a scenario signed as one, and marked as sent once that one is in a block."""
+
+import pytest
+
+from tests.browser.page import Daemon
+from tests.browser.scenarios import a_flow, post
+from tests.browser.signing import Started
+from tests.browser.wallets import answer, extrinsic_of, payload_asked_for, signature_of, stubbed
+from tests.network import table_of
+from tests.test_broadcast import PAID, failed
+from tests.test_check import DOT
+from tests.test_scenario_batches import allow_transfers, transfer
+
+pytestmark = pytest.mark.acceptance
+
+#: The page of a scenario.
+SCENARIO = "/#/create/?diagramData={}"
+
+
+def two_transfers(daemon: Daemon) -> str:
+    return a_flow(daemon, {"name": "payroll", "steps": [transfer("2"), transfer("1.5")]})
+
+
+def sign_all(started: Started, scenario: str) -> str:
+    """Sign all transactions of *scenario* as one and send it, from its page on; return what was sent."""
+    page, _, _, chain = started
+    page.open(SCENARIO.format(scenario))
+    page.wait_for("One signature for all 2: the chain does all of them, or none.")
+    page.find("a[href$='batch=all']").click()
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+    page.wait_for("Will succeed")
+    page.wait_for("Valid for about")
+    page.press("Sign with Talisman")
+    payload = payload_asked_for(page)
+    signature = signature_of(payload)
+    answer(page, signature=signature)
+    page.wait_for("4. Send")
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+    signed = extrinsic_of(payload, signature)
+    assert chain.taken == [signed]
+    return str(payload["method"])
+
+
+def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
+    page, daemon, network, chain = started
+    allow_transfers(network, 50 * DOT)
+    scenario = two_transfers(daemon)
+
+    call = table_of("polkadot").decode_call(bytes.fromhex(sign_all(started, scenario)[2:]))
+    assert (call.pallet, call.method, len(call.args["calls"])) == ("Utility", "batch_all", 2)
+    page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
+    page.open(SCENARIO.format(scenario))
+    page.wait_for("Sent in one transaction with the others, which is in no block yet.")
+    chain.include()
+    page.open(SCENARIO.format(scenario))
+    page.wait_for("in block 1004. If you sign it again, you pay again.")
+
+    assert page.text().count("Sent in one transaction with the others in block 1004.") == 2
+
+
+def test_a_batch_that_failed_marks_nothing_as_sent(started: Started) -> None:
+    page, daemon, network, chain = started
+    allow_transfers(network, 50 * DOT)
+    scenario = two_transfers(daemon)
+    sign_all(started, scenario)
+    chain.include(PAID, failed({"Token": "FundsUnavailable"}))
+    page.open(SCENARIO.format(scenario))
+
+    page.wait_for(
+        "The transaction that did all of them failed in block 1004: nothing was moved, and its fee is spent."
+    )
+    assert "Sent in one transaction" not in page.text()
+
+
+def test_a_batch_that_cannot_be_paid_as_a_whole_does_not_pass(started: Started) -> None:
+    page, daemon, network, _ = started
+    allow_transfers(network, 3 * DOT)
+    page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+
+    page.wait_for("Will fail")
+    page.wait_for("FundsUnavailable")
+
+
+def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started: Started) -> None:
+    page, daemon, network, _ = started
+    allow_transfers(network, 50 * DOT)
+    unproven = (
+        "if (target.includes('/api/scenario/batch') && options.body.includes('check'))"
+        "  return {status: 503, body: {error: 'node 2 alone is not proven: no dry run', code: 'chain_unreachable'}};"
+    )
+    with stubbed(page, unproven):
+        page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
+        page.press("Connect Talisman")
+        page.find(".choice").click()
+
+        page.wait_for("Couldn't be simulated")
+        page.wait_for("node 2 alone is not proven: no dry run")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [transfer("2"), {"type": "delay", "seconds": 60}, transfer("1.5")],
+        [transfer("2"), transfer("1", "polkadot", "assetHub")],
+        [transfer("2")],
+    ],
+    ids=["a delay between", "two chains", "one transaction"],
+)
+def test_what_is_no_batch_is_not_offered_as_one(started: Started, steps: list[dict[str, object]]) -> None:
+    page, daemon, network, _ = started
+    allow_transfers(network, 50 * DOT)
+    page.open(SCENARIO.format(a_flow(daemon, {"name": "payroll", "steps": steps})))
+    page.wait_for("Sign and send")
+
+    assert "Sign as one transaction" not in page.text()
+
+
+def test_a_changed_scenario_says_that_its_batch_was_of_an_earlier_one(started: Started) -> None:
+    page, daemon, network, chain = started
+    allow_transfers(network, 50 * DOT)
+    scenario = two_transfers(daemon)
+    sign_all(started, scenario)
+    chain.include()
+    post(daemon, "/api/scenario/rename", {"id": scenario, "name": "salaries"})
+    page.open(SCENARIO.format(scenario))
+
+    page.wait_for("Before the last change, the scenario was signed as one transaction.")
