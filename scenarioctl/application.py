@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.chain import NOT_ASKED
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
@@ -315,6 +316,8 @@ class Application:
                 ) from None
         table = self.known_runtime(chain)
         if table is None:
+            if chain.is_ethereum:
+                raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(
                 f"no runtime table of {chain.name} is stored, and a node can't be asked offline",
                 advice=f"{self.settings.online_advice}, or run scenarioctl chain refresh {chain.name} once with a connection",
@@ -324,6 +327,8 @@ class Application:
     def client(self, chain: Chain) -> "Client":
         """Return the client of *chain*, which connects on first use; ChainUnreachable with `--offline`."""
         if self.settings.offline:
+            if chain.is_ethereum:
+                raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=self.settings.online_advice)
         client = self._clients.get(chain.name)
         if client is None:

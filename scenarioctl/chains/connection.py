@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.chain import NOT_ASKED
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import NodeError, NodeTimeout, SocketFailed
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
@@ -338,9 +339,7 @@ async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequenc
     """
     waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
     if chain.is_ethereum:
-        raise ChainUnreachable(
-            f"nothing is asked of {chain.title} here: assets can be sent to it, from assetHub"
-        )
+        raise ChainUnreachable(NOT_ASKED)
     if not waiting:
         raise ChainUnreachable(
             f"{chain.name} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"

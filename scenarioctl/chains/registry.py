@@ -207,7 +207,7 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
             )
     if chain.is_ethereum and table.get("endpoints"):
         raise InvalidRequest(
-            f"chains.{chain.name}.endpoints cannot be used: nothing is asked of {chain.title}, expected none"
+            f"chains.{chain.name}.endpoints cannot be used: nothing is read from {chain.title}, expected none"
         )
     return replace(chain, endpoints=tuple(table["endpoints"])) if "endpoints" in table else chain
 
