@@ -1,0 +1,111 @@
+"""Every transfer that the trust facts allow has a row in routes.json, or stands below with the reason why it has none."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
+from scenarioctl.chains.trust import TRUST, matches
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.route_rows import find_row, routes_from
+from scenarioctl.transactions.transfer.routes import check_route, resolve
+
+REGISTRY = Registry()
+ASSETS = Assets(REGISTRY)
+_SYSTEM = ("people", "bridgeHub", "coretime", "collectives")
+_DOLLARS = "PalletInstance(50)/GeneralIndex({})"
+#: MYTH as Ethereum has it.
+_MYTH = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xba41ddf06b7ffd89d1267b5a93bfef2424eb2003)"
+_UNPROVEN = "no such transfer has been proven to arrive"
+_ONE_SOURCE = "it is not one of the assets that two sources say cross the bridge"
+#: Source, destination and location on the source, where a `*` at the end stands for anything -> the reason, as the refusal says it.
+WITHOUT_ROW = {
+    # The call sets aside a fee for the last hop, which only the Asset Hub can quote, so a check doesn't open it either.
+    **{("hydraDx", chain, "1/Here"): _UNPROVEN for chain in _SYSTEM},
+    **{(chain, "hydraDx", "1/Here"): _UNPROVEN for chain in _SYSTEM},
+    # Fewer than two registries list them on both sides, and no check proves what crosses a bridge.
+    **{("assetHub", "assetHub_kusama", f"0/{_DOLLARS.format(id)}"): _ONE_SOURCE for id in (1337, 1984)},
+    **{
+        (
+            "assetHub_kusama",
+            "assetHub",
+            f"2/GlobalConsensus(Polkadot)/Parachain(1000)/{_DOLLARS.format(id)}",
+        ): _ONE_SOURCE
+        for id in (1337, 1984)
+    },
+    ("assetHub", "assetHub_kusama", _MYTH): _ONE_SOURCE,
+    ("assetHub_kusama", "assetHub", _MYTH): _ONE_SOURCE,
+    # A transaction of Ethereum is not one that is built here.
+    ("ethereum", "assetHub", "*"): "transactions of Ethereum aren't made here",
+}
+
+
+def allowed() -> Iterator[Transfer]:
+    """Give a transfer of each asset that is listed on two chains, where the facts allow a way."""
+    for source in REGISTRY.all():
+        for destination in REGISTRY.all():
+            if source == destination or source.name not in TRUST or destination.name not in TRUST:
+                continue
+            for asset in ASSETS.all(source):
+                beneficiary = bytes(range(1, 1 + destination.account_format.length))
+                transfer = Transfer(
+                    source=source,
+                    destination=destination,
+                    asset=asset,
+                    amount=10**15,
+                    beneficiary=beneficiary,
+                )
+                if ASSETS.counterpart(asset, destination) is not None and resolve(transfer, REGISTRY):
+                    yield transfer
+
+
+def named(transfer: Transfer) -> tuple[str, str, str]:
+    return transfer.source.name, transfer.destination.name, transfer.asset.location
+
+
+ALLOWED = {named(transfer): transfer for transfer in allowed()}
+MISSING = [
+    transfer
+    for (source, destination, location), transfer in ALLOWED.items()
+    if find_row(source, destination, location) is None
+]
+
+
+def entry_for(transfer: Transfer) -> tuple[str, str, str] | None:
+    """Return the entry of WITHOUT_ROW that is about *transfer*."""
+    source, destination, location = named(transfer)
+    for entry in WITHOUT_ROW:
+        if entry[:2] == (source, destination) and matches(entry[2], location):
+            return entry
+    return None
+
+
+def test_what_the_facts_allow_has_a_row_or_a_reason() -> None:
+    assert [named(transfer) for transfer in MISSING if entry_for(transfer) is None] == []
+
+
+def test_no_reason_stands_for_nothing() -> None:
+    assert set(WITHOUT_ROW) - {entry_for(transfer) for transfer in MISSING} == set()
+
+
+def test_every_row_is_a_transfer_that_the_facts_allow() -> None:
+    rows = [
+        (source.name, destination, location)
+        for source in REGISTRY.all()
+        for destination, location in routes_from(source.name)
+    ]
+
+    assert len(rows) > 150
+    assert set(rows) - set(ALLOWED) == set()
+
+
+@pytest.mark.parametrize("transfer", MISSING, ids=lambda transfer: "-".join(named(transfer)))
+def test_what_has_no_row_is_not_built(transfer: Transfer) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        check_route(transfer, ASSETS)
+
+    entry = entry_for(transfer)
+    assert entry is not None
+    assert WITHOUT_ROW[entry] in str(refused.value)
