@@ -26,6 +26,31 @@ print(json.dumps({"modules": list(sys.modules), "frozen": gc.get_freeze_count(),
 """
 
 
+#: Reads facts once no file of facts can be opened any more.
+FACTS = """
+import json, os, sys
+from scenarioctl.server.preloading import preload
+
+preload(sys.argv[1])
+folder = os.path.dirname(sys.modules["scenarioctl"].__file__)
+
+
+def refuse(event, arguments):
+    name = str(arguments[0]) if event == "open" else ""
+    if name.startswith(folder) and name.endswith(".json"):
+        raise OSError(f"{name} is opened late")
+
+
+sys.addaudithook(refuse)
+from scenarioctl.chains.asset_rows import read_rows
+from scenarioctl.transactions.transfer.expected_fees import expected_fees
+from scenarioctl.transactions.transfer.route_rows import routes_from, sources
+
+fees = expected_fees("KSM", "relay>asset_hub 1/Here")
+print(json.dumps([len(list(read_rows("assetHub"))), len(routes_from("assetHub")), len(sources()), len(fees)]))
+"""
+
+
 def named() -> Iterator[tuple[str, str]]:
     """Give each module that one of ours imports, at its top or in a function, with ours that does."""
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -77,3 +102,9 @@ def test_what_a_daemon_begins_with_is_not_looked_through_again() -> None:
 
     assert told["frozen"] > 50_000
     assert told["young"] == 10_000
+
+
+def test_a_daemon_has_read_all_facts_before_it_begins() -> None:
+    told = subprocess.run([sys.executable, "-c", FACTS, "scenarios.db"], capture_output=True, check=True)
+
+    assert all(json.loads(told.stdout))

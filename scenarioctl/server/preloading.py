@@ -46,10 +46,12 @@ _YOUNG = 10_000
 def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
-    from scenarioctl.chains.asset_rows import read_listing
+    from scenarioctl.chains import asset_rows
+    from scenarioctl.chains.data_files import read_text
     from scenarioctl.config import is_server
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
+    from scenarioctl.transactions.transfer import expected_fees, route_rows
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -62,7 +64,8 @@ def preload(store: str = "") -> None:
             _import_all(import_module(_SERVER_STORE))
             for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
-    read_listing()
+    for file in (asset_rows.FILE, route_rows.FILE, expected_fees.FILE):
+        read_text(file)
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)
     linecache.clearcache()

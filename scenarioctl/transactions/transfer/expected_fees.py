@@ -3,9 +3,12 @@
 `fees.json` says where the figures are from; `tools/measure_fees.py` measures them anew.
 """
 
-import json
 from functools import cache
 from pathlib import Path
+
+from scenarioctl.chains.data_files import read_document
+
+FILE = Path(__file__).with_name("fees.json")
 
 
 def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
@@ -19,6 +22,5 @@ def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
 
 @cache
 def _read() -> dict[str, dict[str, dict[str, int]]]:
-    document = json.loads(Path(__file__).with_name("fees.json").read_text(encoding="utf-8"))
-    raw: dict[str, dict[str, dict[str, int]]] = document["raw"]
+    raw: dict[str, dict[str, dict[str, int]]] = read_document(FILE)["raw"]
     return raw

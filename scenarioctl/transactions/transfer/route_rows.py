@@ -17,10 +17,9 @@ known here, but their roles say which runtimes they have.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from json import loads
 from pathlib import Path
-from typing import Any
 
+from scenarioctl.chains.data_files import read_line
 from scenarioctl.chains.trust import matches
 
 FILE = Path(__file__).with_name("routes.json")
@@ -109,27 +108,11 @@ def routes_from(source: str) -> Mapping[tuple[str, str], RouteRow]:
             sources=tuple(sources.split()),
             read=read,
         )
-        for destination, asset, way, opens, proof, sources, read in _line(source) or ()
+        for destination, asset, way, opens, proof, sources, read in read_line(FILE, source) or ()
     }
 
 
 def sources() -> Mapping[str, str]:
     """Return the full name of each source that rows name."""
-    named: Mapping[str, str] = _line("sources")
+    named: Mapping[str, str] = read_line(FILE, "sources")
     return named
-
-
-def _line(key: str) -> Any:
-    """Return what stands at *key*; None if nothing does."""
-    text = _text()
-    start = text.find(f'\n"{key}":')
-    if start < 0:
-        return None
-    end = text.index("\n", start + 1)
-    return loads(text[start + len(key) + 4 : end].rstrip(","))
-
-
-@cache
-def _text() -> str:
-    """Return the file as it was when it was first read: an upgrade meanwhile must not mix two versions."""
-    return FILE.read_text(encoding="utf-8")
