@@ -451,4 +451,4 @@ def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> Non
 def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run, build: Try) -> None:
     ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build().out.strip())
 
-    assert json.loads(ended.out)["says"] == says("over the bridge to ethereum", "1 AAVE", RECEIVER.lower())
+    assert json.loads(ended.out)["says"] == says("over the bridge to ethereum", "1 AAVE", RECEIVER)

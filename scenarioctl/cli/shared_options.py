@@ -54,7 +54,7 @@ def transfer_options(
             "address",
             address,
             metavar="ADDRESS",
-            help="Receiver on the destination chain: SS58 of any prefix, or 0x public key.",
+            help="Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.",
             **presence,
         ),
     )

@@ -6,7 +6,7 @@ To word another instruction, add a row to WORDS.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.addresses import format_account, format_ethereum_account
 from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases
@@ -75,7 +75,7 @@ def _say_account(phrases: Phrases, junction: Any, here: NamedPlace) -> str:
     network = inner.get("network")
     beside = "" if network is None else f" (of the network {_plain(network)})"
     if kind == "AccountKey20":
-        return f"0x{inner['key'].hex()}{beside}"
+        return f"{format_ethereum_account(inner['key'])}{beside}"
     prefix = here.chain.ss58_prefix if here.chain is not None else phrases.chain.ss58_prefix
     return f"{format_account(inner['id'], prefix)}{beside}"
 
