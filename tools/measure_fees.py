@@ -2,7 +2,7 @@
 
 It checks a transfer over each route for //Alice on three connected chains, which changes nothing there:
 
-    .venv/bin/python tools/measure_fees.py ws://127.0.0.1:9944 ws://127.0.0.1:9945 ws://127.0.0.1:9946
+    .venv/bin/python -m tools.measure_fees ws://127.0.0.1:9944 ws://127.0.0.1:9945 ws://127.0.0.1:9946
 
 Run it against Polkadot's own chains if you can reach them.  On the chains of another relay, DOT is scaled by
 `_PUBLISHED`, the one figure of Polkadot that is published.
@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +30,36 @@ BOB = "0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48"
 #: What Polkadot's Asset Hub takes for receiving a teleport and sending it on, in DOT's smallest unit: the example of
 #: `getTransferInfo` in the documentation of ParaSpell's SDK, 0.3 DOT from Polkadot to a parachain.
 _PUBLISHED = 30_980_000
-#: Route -> source, destination, asset on the source, raw amount.
+#: Route -> what the chain between and the last chain take, raw.
+Fees = dict[str, dict[str, int]]
+#: What fees.json has.
+Document = dict[str, Any]
+_TRUST_BACKED = "0/PalletInstance(50)/GeneralIndex(*"
+#: Route (`Route.fees_as`) -> source, destination, asset on the source, raw amount.
 ROUTES = {
-    "relay>asset_hub:relay": ("relay", "hub", "native", 10**12),
-    "asset_hub>relay:relay": ("hub", "relay", "native", 10**12),
-    "asset_hub>dex:relay": ("hub", "dex", "native", 10**12),
-    "asset_hub>dex:hub": ("hub", "dex", "1984", 10**8),
-    "dex>asset_hub:relay": ("dex", "hub", "5", 10**12),
-    "dex>asset_hub:hub": ("dex", "hub", "10", 10**8),
-    "dex>relay:relay": ("dex", "relay", "5", 10**12),
-    "relay>dex:relay": ("relay", "dex", "native", 10**12),
+    "relay>asset_hub 1/Here": ("relay", "hub", "native", 10**12),
+    "asset_hub>relay 1/Here": ("hub", "relay", "native", 10**12),
+    "asset_hub>hydration 1/Here": ("hub", "dex", "native", 10**12),
+    f"asset_hub>hydration {_TRUST_BACKED}": ("hub", "dex", "1984", 10**8),
+    "hydration>asset_hub 1/Here": ("dex", "hub", "5", 10**12),
+    f"hydration>asset_hub {_TRUST_BACKED}": ("dex", "hub", "10", 10**8),
+    "hydration>relay 1/Here": ("dex", "relay", "5", 10**12),
+    "relay>hydration 1/Here": ("relay", "dex", "native", 10**12),
+}
+#: Routes of system parachains -> the measured one whose fees they have: what came from a system parachain cost the same.
+SAME_AS = {
+    "relay>system 1/Here": "relay>asset_hub 1/Here",
+    "asset_hub>system 1/Here": "relay>asset_hub 1/Here",
+    "system>asset_hub 1/Here": "relay>asset_hub 1/Here",
+    "system>system 1/Here": "relay>asset_hub 1/Here",
+    "system>relay 1/Here": "asset_hub>relay 1/Here",
 }
 
 
 async def main() -> None:
     app = await _application(sys.argv[1:4])
     known = json.loads(FILE.read_text())
-    measured: dict[str, dict[str, int]] = {}
+    measured: Fees = {}
     for route, (source, destination, asset, amount) in ROUTES.items():
         request = CheckTransaction(
             sender=ALICE,
@@ -66,14 +80,25 @@ async def main() -> None:
         else:
             print(f"{route}: {answer['verdict']}: {answer['reasons']}", file=sys.stderr)
     await app.close()
-    symbol = app.registry.find("relay").symbol
+    FILE.write_text(
+        json.dumps(merge(known, app.registry.find("relay").symbol, measured, _today()), indent=1) + "\n"
+    )
+    # The figures may be of several runs: where they are from is said by hand.
+    print("say in `source` where the figures are from", file=sys.stderr)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def merge(known: Document, symbol: str, measured: Fees, day: date) -> Document:
+    """Return the document with what was *measured* on this day under the relay chain of *symbol*, over what was *known*."""
     rows = {**known["raw"].get(symbol, {}), **measured}
+    rows |= {route: rows[same] for route, same in SAME_AS.items() if same in rows}
     raw = {**known["raw"], symbol: rows}
     if symbol != "DOT":
         raw["DOT"] = _scaled(rows, known["raw"]["DOT"])
-    # The figures may be of several runs: where they are from is said by hand.
-    print("say in `source` where the figures are from", file=sys.stderr)
-    FILE.write_text(json.dumps({"source": known["source"], "raw": raw}, indent=1) + "\n")
+    return {"source": known["source"], "read": day.isoformat(), "raw": raw}
 
 
 def _taken(answer: CheckedTransaction, source: str, destination: str) -> dict[str, int]:
@@ -84,15 +109,15 @@ def _taken(answer: CheckedTransaction, source: str, destination: str) -> dict[st
     return {"between": between, "last": last} if last else {}
 
 
-def _scaled(rows: dict[str, dict[str, int]], known: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+def _scaled(rows: Fees, known: Fees) -> Fees:
     """Return *rows* for DOT; a token of the Asset Hub's counts the same under every relay chain."""
-    ratio = _PUBLISHED / rows["relay>asset_hub:relay"]["last"]
+    ratio = _PUBLISHED / rows["relay>asset_hub 1/Here"]["last"]
     scaled = {}
     for route, row in rows.items():
         scaled[route] = row
-        if route.endswith(":relay"):
+        if route.endswith(" 1/Here"):
             scaled[route] = {part: round(value * ratio) for part, value in row.items()}
-        if route.endswith(">dex:relay"):
+        if route.endswith(">hydration 1/Here"):
             # The exchange's fee follows the price of the asset there, and no chain's fees.
             scaled[route]["last"] = known[route]["last"]
     return scaled
