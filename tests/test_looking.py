@@ -430,8 +430,9 @@ def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
             (
                 0,
                 [
-                    *("polkadot", "assetHub", "hydraDx", "people", "bridgeHub", "coretime", "collectives"),
-                    *("bifrost", "bifrost_kusama"),
+                    *("polkadot", "assetHub", "hydraDx", "assetHub_paseo", "people", "bridgeHub", "coretime"),
+                    "collectives",
+                    *("bifrost", "bifrost_kusama", "pendulum"),
                 ],
             ),
             (
@@ -444,8 +445,7 @@ def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
             (5, ["astar", "shiden"]),
             (8, ["karura"]),
             (10, ["acala"]),
-            (42, ["paseo", "assetHub_paseo", "energyWebX"]),
-            (56, ["pendulum"]),
+            (42, ["paseo", "energyWebX"]),
             (101, ["neuroweb"]),
             (7391, ["unique"]),
             (10041, ["basilisk"]),

@@ -7,7 +7,9 @@ import pytest
 from scenarioctl.chains.closed import CLOSED, find_closed
 from scenarioctl.chains.registry import CHAINS, ROLES, Chain, Registry
 from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.runtime.table import BUNDLED, load_bundled
 from tests.messages import Says, says
+from tools.chain_registries import is_dead
 
 NEW: dict[str, Any] = {"role": "parachain", "symbol": "ABC", "decimals": 12}
 
@@ -139,8 +141,16 @@ def test_every_built_in_chain_is_well_formed() -> None:
         assert chain.endpoints
         for endpoint in chain.endpoints:
             assert endpoint.startswith("wss://")
-            assert not any(gone in endpoint for gone in ("ibp.network", "dotters.network", "radiumblock"))
+            assert not is_dead(endpoint)
     assert len({chain.genesis for chain in CHAINS}) == len(CHAINS)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_addresses_have_the_prefix_that_the_runtime_has(name: str) -> None:
+    table = load_bundled(name)
+    assert table is not None
+
+    assert Registry().find(name).ss58_prefix == table.constant("System", "SS58Prefix")
 
 
 #: Written here a second time: with another genesis, prefix or para id a payload is for another chain.
@@ -151,7 +161,7 @@ IDENTITIES = (
     ("kusama", "relay", "kusama", None, "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe", 2, "KSM", 12),
     ("assetHub_kusama", "asset_hub", "kusama", 1000, "0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a", 2, "KSM", 12),
     ("paseo", "relay", "paseo", None, "0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd", 42, "PAS", 10),
-    ("assetHub_paseo", "asset_hub", "paseo", 1000, "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 42, "PAS", 10),
+    ("assetHub_paseo", "asset_hub", "paseo", 1000, "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 0, "PAS", 10),
     ("people", "system", "polkadot", 1004, "0x67fa177a097bfa18f77ea95ab56e9bcdfeb0e5b8a40e46298bb93e16b6fc5008", 0, "DOT", 10),
     ("bridgeHub", "system", "polkadot", 1002, "0xdcf691b5a3fbe24adc99ddc959c0561b973e329b1aef4c4b22e7bb2ddecb4464", 0, "DOT", 10),
     ("coretime", "system", "polkadot", 1005, "0xefb56e30d9b4a24099f88820987d0f45fb645992416535d87650d98e00f46fc4", 0, "DOT", 10),
@@ -168,7 +178,7 @@ IDENTITIES = (
     ("unique", "parachain", "polkadot", 2037, "0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31", 7391, "UNQ", 18),
     ("neuroweb", "parachain", "polkadot", 2043, "0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174", 101, "NEURO", 12),
     ("energyWebX", "parachain", "polkadot", 3345, "0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5", 42, "EWT", 18),
-    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 56, "PEN", 12),
+    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 0, "PEN", 12),
     ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
     ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
     ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),

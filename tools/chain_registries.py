@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scenarioctl.errors import ScenarioctlError
 from tools.npm_packages import unpack
 
 POLKADOT_JS = "@polkadot/apps-config"
@@ -46,7 +47,15 @@ def reading(package: str, expected: str) -> Iterator[None]:
     """End with a sentence where what is read inside is not as *expected*."""
     try:
         yield
-    except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        ScenarioctlError,
+        StopIteration,
+        TypeError,
+        ValueError,
+    ) as error:
         raise SystemExit(
             f"{package} is written in another way now, expected {expected} ({type(error).__name__}: {error})"
         ) from None

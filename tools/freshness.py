@@ -23,6 +23,11 @@ SETTLED: Mapping[tuple[str, str, object], str] = {
     ("SS58 prefix", "paseo", 0): "the network of 2024",
     ("SS58 prefix", "hydraDx", 63): "hydradx 428 has 0 in System.SS58Prefix",
     ("SS58 prefix", "bifrost", 6): "bifrost_polkadot 24000 has 0 in System.SS58Prefix",
+    (
+        "SS58 prefix",
+        "pendulum",
+        56,
+    ): "pendulum 24 has 0 in System.SS58Prefix (pendulum-chain/pendulum@5904510)",
 }
 
 

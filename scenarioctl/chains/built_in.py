@@ -3,6 +3,9 @@
 Endpoints are from npm @polkadot/apps-config 0.171.1.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
 from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  Both were read on
 2026-11-23.
+
+SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost and Pendulum changed to
+Polkadot's, and registries still list their old ones (63, 6, 56).  Addresses are read with any prefix.
 """
 
 from scenarioctl.chains.addresses import ACCOUNT_KEY_20
@@ -123,7 +126,7 @@ CHAINS = (
         relay="paseo",
         para_id=1000,
         genesis="0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2",
-        ss58_prefix=42,
+        ss58_prefix=0,
         symbol="PAS",
         decimals=10,
         endpoints=("wss://asset-hub-paseo-rpc.n.dwellir.com", "wss://sys.turboflakes.io/asset-hub-paseo"),
@@ -400,8 +403,8 @@ CHAINS = (
         relay="polkadot",
         para_id=2094,
         genesis="0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86",
-        # `System.SS58Prefix` in the source of its runtime, and SubWallet's list.
-        ss58_prefix=56,
+        # Since spec 21, of 2025 (pendulum-chain/pendulum, pull request 522); 56 before.
+        ss58_prefix=0,
         symbol="PEN",
         decimals=12,
         endpoints=("wss://rpc-pendulum.prd.pendulumchain.tech",),
