@@ -30,6 +30,11 @@ async def draft_together(
         async for node, outcome in drafting:
             if isinstance(outcome, ScenarioctlError):
                 raise type(outcome)(f"node {shorten(node)}: {outcome}") from None
+            if outcome.after:
+                raise InvalidRequest(
+                    f"node {shorten(node)} takes data of the swap in node {shorten(outcome.after[-1])}, and no dry run has "
+                    "proven such a batch: sign them one by one, the swap first"
+                )
             drafted.append(outcome)
     transactions = [each.transaction for each in drafted]
     chains = list(dict.fromkeys(each.chain for each in transactions))

@@ -10,6 +10,7 @@ from scenarioctl.model.calls import UnsignedTransaction
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
@@ -48,6 +49,10 @@ class Drafted:
     source_chain: str
     dest_chain: str
     transaction: UnsignedTransaction
+    #: What placeholders of later steps find, like a swap's minimum received; None: nothing.
+    data: "Mapping[str, str] | None" = None
+    #: Nodes whose transactions have to be in a block before this one, in order.
+    after: tuple[str, ...] = ()
 
 
 async def draft_transfer(
@@ -143,20 +148,36 @@ async def maximum_of(
 
 
 async def draft_first(
-    app: "Application", diagram: "Diagram", *, step: int | str = "", sender: bytes | None = None
+    app: "Application",
+    diagram: "Diagram",
+    *,
+    step: int | str = "",
+    sender: bytes | None = None,
+    carried: "CarriedData | None" = None,
 ) -> Drafted:
     """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step drafts one.
 
     *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a node.  With a *sender* it
-    is checked for them: `transaction.check` has the verdict.
+    is checked for them: `transaction.check` has the verdict.  Earlier steps are drafted too if it needs their data;
+    *carried* collects the data.
     """
+    from scenarioctl.actions.carried_data import CarriedData, draft_carried
+
+    carried = carried or CarriedData(diagram)
     drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
     if not drafting:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
     place = find_step_place(step, [node.id for node, _ in drafting]) if step != "" else 0
-    node, draft = drafting[place]
+    node = drafting[place][0]
+    needed = [node]
+    for earlier, _ in reversed(drafting[:place]):
+        if any(carried.is_needed(earlier, later) for later in needed):
+            needed.insert(0, earlier)
     try:
-        return await _checked(await draft(app, diagram, node, sender), app, sender)
+        for node in needed[:-1]:
+            await draft_carried(app, carried, node)
+        node = needed[-1]
+        return await draft_carried(app, carried, node, sender)
     except ScenarioctlError as error:
         if len(drafting) == 1:
             raise
@@ -180,21 +201,28 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
 
 
 async def draft_each(
-    app: "Application", diagram: "Diagram", *, sender: bytes | None = None, after: str = ""
+    app: "Application",
+    diagram: "Diagram",
+    *,
+    sender: bytes | None = None,
+    after: str = "",
+    carried: "CarriedData | None" = None,
 ) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
     """Yield the node of each step that drafts a transaction, and the transaction or what is wrong with it.
 
-    With a *sender* it is checked for them; *after* leaves out the steps up to that node.
+    With a *sender* it is checked for them; *after* leaves out the steps up to that node, whose data *carried* has.
     """
+    from scenarioctl.actions.carried_data import CarriedData, draft_carried
+
+    carried = carried or CarriedData(diagram)
     breathe = app.breather()
     for node in diagram.in_order():
-        draft = _draft_of(node)
-        if after or draft is None:
+        if after or _draft_of(node) is None:
             after = "" if node.id == after else after
             continue
         await breathe()
         try:
-            yield node.id, await _checked(await draft(app, diagram, node, sender), app, sender)
+            yield node.id, await draft_carried(app, carried, node, sender)
         except ScenarioctlError as error:
             yield node.id, error
 
@@ -202,12 +230,6 @@ async def draft_each(
 def _draft_of(node: "Node") -> "DraftStep | None":
     step = find_step(node)
     return None if step is None else step.draft
-
-
-async def _checked(drafted: Drafted, app: "Application", sender: bytes | None) -> Drafted:
-    if sender is None:
-        return drafted
-    return replace(drafted, transaction=await check_draft(app, drafted.transaction, sender))
 
 
 async def check_draft(

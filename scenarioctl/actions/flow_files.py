@@ -304,7 +304,9 @@ def draw_flow(
             for source in before:
                 builder.connect(source, first)
         if step.id and step.kind.data is not None:
-            names[step.id] = last[number]
+            # The last box of a swap is the chain behind it.
+            mark = f"{step.kind.box.type}_"
+            names[step.id] = next(box for box in reversed(builder.drawn[drawn:]) if box.startswith(mark))
     return DrawnFlow(document=label_document(builder.document(), name=flow.name, tags=flow.tags), steps=steps)
 
 

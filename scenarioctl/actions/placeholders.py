@@ -30,8 +30,8 @@ _PLACEHOLDER = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
-#: A path into the answer of an http step or a query: by its name, or by a node id that scenarioctl made.
-_ANSWER = re.compile(r"(?:http|query)(?:\.|$)|(?:http|chainQuery)_", re.ASCII)
+#: A path into the answer of an http step or a query, or into the draft of a swap: by its name, or by a node id that scenarioctl made.
+_ANSWER = re.compile(r"(?:http|query|swap)(?:\.|$)|(?:http|chainQuery|action)_", re.ASCII)
 #: The editor writes an invisible space after a placeholder, for the cursor.
 _INVISIBLE = "\u200b\ufeff"
 _BLANK = _INVISIBLE + " \t\r\n"
@@ -58,19 +58,27 @@ class Unfillable(Exception):
 class Data:
     """The data that fills placeholders: events of webhooks and answers of steps."""
 
-    def __init__(self, numbering: Sequence[str] = ()) -> None:
-        """*numbering* lists the node ids in the order of the editor's numbers."""
+    def __init__(self, numbering: Sequence[str] = (), *, partial: bool = False) -> None:
+        """*numbering* lists the node ids in the order of the editor's numbers.
+
+        With *partial* data, a placeholder that it can't fill stays as it is: a run may fill it.
+        """
+        self.partial = partial
         #: Newest first.
         self._events: list[Any] = []
         self._answers: dict[str, Any] = {}
         self._kinds: dict[str, StepData] = {}
+        #: Name of an answer or node id -> the node whose answer it is.
+        self._nodes: dict[str, str] = {}
         self._numbering = numbering
 
     def add(self, kind: "StepData", content: Any, *, node: str) -> None:
         """Add data of a step, which is looked up before that of earlier steps, by name and by node id."""
         content = self._answers[node] = _protect(content)
         self._kinds[node] = kind
+        self._nodes[node] = node
         if kind.name:
+            self._nodes[kind.name] = node
             self._answers[kind.name] = content
         else:
             self._events.insert(0, content)
@@ -96,6 +104,16 @@ class Data:
                 f"needs {shorten(placeholder.shown)}, which is not in the data of step {placeholder.step} ({shorten(node)})"
             )
         return found
+
+    def sources(self, value: object) -> set[str]:
+        """Return the nodes whose answers fill placeholders in *value*, text or JSON; events of webhooks have none."""
+        found = set()
+        for _, placeholder in _all_placeholders(value):
+            if placeholder.step is None:
+                found.add("" if placeholder.is_rooted else self._nodes.get(placeholder.path[0], ""))
+            elif 0 < placeholder.step <= len(self._numbering):
+                found.add(self._nodes.get(self._numbering[placeholder.step - 1], ""))
+        return found - {""}
 
     def look_up(self, path: tuple[str, ...]) -> Any:
         """Return the data at *path*; Unfillable if there is none.
@@ -387,7 +405,7 @@ def _fill_text(text: str, data: Data, encoder: Callable[[], Encoder]) -> Any:
             parts += [text[at : placeholder.start], written]
             at = end
     except Unfillable as lacking:
-        return unfilled(text, str(lacking))
+        return text if data.partial else unfilled(text, str(lacking))
     parts.append(text[at:])
     return Filled("".join(parts))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
+from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Placeholder, WaitsForData, mark_unfillable, unfillable_texts
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
@@ -27,7 +28,10 @@ async def judge(
     found = list(diagram.problems())
     drafted = []
     providers = Providers(diagram)
-    judged = diagram.with_neighbors(lambda near, node: judge_placeholders(near, providers, asking=node))
+    carried = CarriedData(diagram)
+    judged = diagram.with_neighbors(
+        lambda near, node: carried.fill_near(judge_placeholders(near, providers, asking=node), node)
+    )
     breathe = app.breather()
     for node in diagram.in_safe_order():
         await breathe()
@@ -37,7 +41,7 @@ async def judge(
         lacking = tuple(lacking_fields(node.form))
         found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
         try:
-            transaction = await _try(app, judged, node, step)
+            transaction = await _try(app, judged, carried, node, step)
         except ScenarioctlError as error:
             if str(error) not in lacking:
                 waiting = isinstance(error, WaitsForData)
@@ -49,12 +53,13 @@ async def judge(
 
 
 async def _try(
-    app: "Application", diagram: Diagram, node: Node, step: StepKind | None
+    app: "Application", diagram: Diagram, carried: CarriedData, node: Node, step: StepKind | None
 ) -> "UnsignedTransaction | None":
     if step is None:
         raise InvalidRequest(unknown_sentence(node))
     if step.draft is not None:
-        return (await step.draft(app, diagram, node, None)).transaction
+        drafted = await step.draft(app, diagram, carried.fill(node), None)
+        return carried.add(node, drafted).transaction
     if step.check is not None:
         step.check(app, diagram, node)
     return None

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step, unknown_sentence
-from scenarioctl.actions.placeholders import Data, WaitsForData
+from scenarioctl.actions.carried_data import CarriedData
+from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, StepOutcome, WebhookEvent
@@ -60,12 +61,15 @@ class Run:
         self.events: dict[str, WebhookEvent] = {}
         #: Time limit of the run, without the time it waits for webhooks and delays.
         self.limit: asyncio.Timeout | None = None
+        self._carried = CarriedData(diagram)
         self._diagram = diagram
         self._on_wait = on_wait
         self._on_step = on_step
         #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
         self._several = False
+        #: Name of a swap's data or node id of a swap -> the node of the swap, if it failed.
+        self._lost: dict[str, str] = {}
         #: Steps that draft a transaction.
         self._drafting = 0
 
@@ -82,7 +86,7 @@ class Run:
         steps = [step for node in nodes if (step := find_step(node)) is not None]
         self._several = sum(step.tx_type != "" for step in steps) > 1
         self._drafting = sum(step.draft is not None for step in steps)
-        filled = self._diagram.with_neighbors(lambda near, _: _fill_node(find_step(near), near, self.data))
+        filled = self._diagram.with_neighbors(self._fill_near)
         for node in nodes:
             stopper = next(
                 (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
@@ -183,26 +187,42 @@ class Run:
             self.outcomes[node.id] = StepOutcome.SKIPPED
             self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
             return
-        node = _fill_node(step, node, self.data)
+        lost = next(filter(None, map(self._lost.get, sorted(first_names(node.form)))), "")
+        if lost and not step.is_shared:
+            self._lost[node.id] = lost
+            await self._leave_out(node, lost)
+            return
+        unfilled, node = node, _fill_node(step, node, self.data)
         try:
             if step.draft is not None:
-                await self._draft(step, step.draft, diagram, node)
+                await self._draft(step, step.draft, diagram, node, unfilled)
                 self.outcomes[node.id] = StepOutcome.DRAFTED
             elif step.run is not None:
                 await step.run(self, diagram, node)
                 self.outcomes[node.id] = StepOutcome.DONE
         except ScenarioctlError as error:
             self.outcomes[node.id] = StepOutcome.FAILED
+            if step.draft is not None and step.data is not None:
+                self._lost |= {step.data.name: node.id, node.id: node.id}
             if step.tx_type:
                 self._keep_failure(step, diagram, node, error)
             else:
                 self._stopped[node.id] = node.id
                 self._fail(f"{_named(node)} failed: {error.statement}", error)
 
-    async def _draft(self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node) -> None:
+    def _fill_near(self, near: Node, node: Node) -> Node:
+        self._carried.note_near(near, node)
+        return _fill_node(find_step(near), near, self.data)
+
+    async def _draft(
+        self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node, unfilled: Node
+    ) -> None:
         from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
-        drafted = await draft(self.app, diagram, node, None)
+        drafted = self._carried.add(unfilled, await draft(self.app, diagram, node, None))
+        if drafted.data is not None and step.data is not None:
+            self.data.add(step.data, drafted.data, node=node.id)
+            self._lost.pop(step.data.name, None)
         transaction = drafted.transaction
         self.add_entry(
             step,

@@ -24,10 +24,10 @@ from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
-from scenarioctl.model.amounts import parse_number, parse_raw, to_text
+from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -35,10 +35,19 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.formats.diagram_builder import DiagramBuilder
+    from scenarioctl.model.calls import Call
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
+#: The amount that is certain before the swap is in a block.
+DATA = StepData(
+    name="swap",
+    title="a swap",
+    label="minimum received",
+    fields=("min_received",),
+    editor_paths={("min_received",): ("min_received",)},
+)
 #: The chain of a swap that names none.
 _DEFAULT_CHAIN = "hydraDx"
 
@@ -132,7 +141,16 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=transaction,
+        data=_carried(transaction.call, asset_out),
     )
+
+
+def _carried(call: "Call", asset_out: "Asset") -> dict[str, str] | None:
+    """Return what later steps may use of a swap: the amount that it receives at least, in whole tokens if they are known."""
+    if asset_out.decimals is None:
+        return None
+    raw = call.args["min_buy_amount" if call.pallet == "Omnipool" else "min_amount_out"]
+    return {"min_received": to_whole(raw, asset_out.decimals)}
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
@@ -383,5 +401,6 @@ STEP = StepKind(
     tx_type=TX_TYPE,
     outline=outline_source,
     draft=draft,
+    data=DATA,
     fill=fill,
 )

@@ -116,13 +116,15 @@ class FullScenario(Checked):
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Result[FullScenario]:
     from contextlib import aclosing
 
+    from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.drafting import draft_each, draft_first
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
-    first = await draft_first(app, diagram, step=request.step, sender=sender)
+    carried = CarriedData(diagram)
+    first = await draft_first(app, diagram, step=request.step, sender=sender, carried=carried)
     transaction = first.transaction
     described = await _describe(app, first, request)
     result = cast("FirstTransaction", {**described})
@@ -130,7 +132,9 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
         result["offline"] = True
     others: list[StepTransaction] = []
     if request.step == "":
-        async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
+        async with aclosing(
+            draft_each(app, diagram, sender=sender, after=first.node, carried=carried)
+        ) as drafting:
             async for node, outcome in drafting:
                 others.append(await _transaction_of(app, node, outcome, request))
     check = passed_check(transaction)

@@ -84,6 +84,7 @@ const TYPES = {
     title: "Swap",
     about: "Sell one asset for another on Hydration",
     start: {},
+    data: { stem: "swap", fields: [["min_received", "The minimum received, in whole tokens"]], hint: "min_received: what the swap receives at least. A transaction that uses it may be submitted only after the swap is in a block." },
     fields: [
       { key: "chain", label: "Chain", kind: "exchange", more: true },
       { key: "assetin", label: "You sell", kind: "asset", of: "chain", required: true },

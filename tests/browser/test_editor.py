@@ -669,6 +669,28 @@ def test_what_people_wrote_stays_text_in_the_editor(page: Page, daemon: Daemon) 
     assert page.complaints() == []
 
 
+def test_the_minimum_received_of_a_swap_is_picked_as_an_amount(page: Page, daemon: Daemon) -> None:
+    swap = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2, "min_received": 900}
+    transfer = {
+        "type": "xTransfer",
+        "source_chain": "hydraDx",
+        "dest_chain": "hydraDx",
+        "destination_address": BOB,
+        "amount": 5,
+        "assetid": "HDX",
+    }
+    page.open(f"/#/edit/{a_flow(daemon, {'steps': [swap, transfer]})}")
+    amount = box(page, 1, "amount")
+    page.find("[aria-label='Insert data of an earlier step into Amount']").click()
+    page.fill("data_path", "min_received", within="dialog")
+    page.press("Insert")
+
+    assert amount.get_attribute("value") == "{{ swap1.min_received }}"
+    assert problems(page) == {}
+    page.press("Save")
+    page.wait_for("Submit it only after that swap is in a block")
+
+
 def test_a_hundred_steps_stay_responsive(page: Page, daemon: Daemon) -> None:
     flow = {
         "steps": [

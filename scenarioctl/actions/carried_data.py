@@ -1,0 +1,140 @@
+"""Data that the draft of one step gives to later ones: the minimum received of a swap, as the amount of a transfer."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.actions import find_step
+from scenarioctl.actions.placeholders import Data, first_names, has_numbered
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.diagram import Diagram, Node
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.application import Application
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.checks import Check
+
+
+class CarriedData:
+    """The drafts of a diagram that later steps take data from, and the steps filled with it."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self._data = Data(diagram.numbering, partial=True)
+        self._drafts: dict[str, Drafted] = {}
+        #: The diagram, in which neighbors of a step are filled too.
+        self.diagram = diagram.with_neighbors(self.fill_near)
+        #: Step -> the nodes whose data was in its neighbors.
+        self._near: dict[str, set[str]] = {}
+
+    def fill(self, node: Node) -> Node:
+        """Return *node* with the placeholders replaced whose data is known; others stay."""
+        step = find_step(node)
+        if step is None or not node.form:
+            return node
+        return replace(node, form=step.fill(node.form, self._data))
+
+    def note_near(self, near: Node, node: Node) -> None:
+        """Note that *node* reads its neighbor *near*, unfilled here, and needs what fills it."""
+        self._near.setdefault(node.id, set()).update(self._data.sources(near.form))
+
+    def fill_near(self, near: Node, node: Node) -> Node:
+        self.note_near(near, node)
+        return self.fill(near)
+
+    def _needs(self, node: Node) -> tuple[str, ...]:
+        """Return the nodes whose transactions have to be in a block before that of *node*, in order."""
+        direct = self._data.sources(node.form) | self._near.get(node.id, set())
+        needed = {name for source in direct for name in (*self._drafts[source].after, source)}
+        return tuple(name for name in self._drafts if name in needed)
+
+    def add(self, node: Node, drafted: "Drafted") -> "Drafted":
+        """Keep the data of *drafted*, and return it with a warning if other transactions have to come before it.
+
+        *node* has its placeholders as they were before they were filled.
+        """
+        after = self._needs(node)
+        if after:
+            warning = _order_warning(after[-1])
+            transaction = replace(drafted.transaction, warnings=(*drafted.transaction.warnings, warning))
+            drafted = replace(drafted, after=after, transaction=transaction)
+        step = find_step(node)
+        if step is not None and step.data is not None and drafted.data is not None:
+            self._data.add(step.data, drafted.data, node=node.id)
+            self._drafts[node.id] = drafted
+        return drafted
+
+    def is_needed(self, earlier: Node, node: Node) -> bool:
+        """Return whether *earlier* is drafted before *node* for its data.  One too many costs time only."""
+        step = find_step(earlier)
+        if step is None or step.data is None or earlier.id in self._drafts:
+            return False
+        return has_numbered(node.form) or bool(first_names(node.form) & {step.data.name, earlier.id})
+
+    def transactions(self, nodes: Sequence[str]) -> "list[UnsignedTransaction]":
+        """Return the transactions of *nodes*, which were added."""
+        return [self._drafts[node].transaction for node in nodes]
+
+
+async def draft_carried(
+    app: "Application", carried: CarriedData, node: Node, sender: bytes | None = None
+) -> "Drafted":
+    """Return the transaction of *node*, filled with what earlier drafts give; with a *sender* it is checked for them."""
+    from scenarioctl.actions.drafting import check_draft
+
+    step = find_step(node)
+    if step is None or step.draft is None:
+        raise RuntimeError(f"{node.id} drafts no transaction")
+    drafted = await step.draft(app, carried.diagram, carried.fill(node), sender)
+    if sender is not None:
+        drafted = replace(drafted, transaction=await check_draft(app, drafted.transaction, sender))
+    drafted = carried.add(node, drafted)
+    if sender is None or not drafted.after:
+        return drafted
+    return replace(drafted, transaction=await _check_after(app, carried, drafted, sender))
+
+
+async def _check_after(
+    app: "Application", carried: CarriedData, drafted: "Drafted", sender: bytes
+) -> "UnsignedTransaction":
+    """Return the transaction with a verdict that says what comes of it after the transactions that it needs.
+
+    It is simulated together with them in one batch.  That is never more than `unknown`: it is not what will be signed.
+    """
+    from scenarioctl.actions.drafting import check_draft, draft_batch, require_check
+
+    alone = drafted.transaction
+    if require_check(alone).verdict == "ok":
+        return alone
+    earlier = carried.transactions(drafted.after)
+    calls = [each.call for each in (*earlier, alone)]
+    source = shorten(drafted.after[-1])
+    if any(each.chain != alone.chain for each in earlier):
+        return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
+    chain = app.registry.find(alone.chain)
+    try:
+        batch = await draft_batch(app, chain=chain, kind="batch-all", calls=calls)
+    except InvalidRequest:
+        return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
+    check = require_check(await check_draft(app, batch, sender))
+    if check.verdict == "ok":
+        reasons: tuple[str, ...] = (
+            f"it succeeds in a simulation right after the swap in node {source}, but that swap is not in a block yet",
+        )
+        return replace(alone, check=replace(check, verdict="unknown", reasons=reasons))
+    reasons = tuple(f"simulated after the swap in node {source}: {reason}" for reason in check.reasons)
+    return replace(alone, check=replace(check, reasons=reasons))
+
+
+def _unknown(transaction: "UnsignedTransaction", reason: str) -> "Check":
+    from scenarioctl.actions.drafting import require_check
+
+    return replace(require_check(transaction), verdict="unknown", reasons=(reason,))
+
+
+def _order_warning(node: str) -> str:
+    return (
+        f"this transaction uses the minimum received of the swap in node {shorten(node)}. Submit it only after that swap "
+        "is in a block and has succeeded. Before that it fails and still costs its fee, or it spends tokens that the "
+        "account already held. If you draft the swap again, draft this one again too: the amount may change"
+    )

@@ -1,0 +1,173 @@
+"""A flow that swaps and sends what the swap receives at least: two drafts, in this order."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions.batching import draft_together
+from scenarioctl.actions.drafting import draft_each, draft_first
+from scenarioctl.actions.flow_files import draw_flow, read_flow
+from scenarioctl.actions.problems import find_problems, unfillable_fields
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.diagram import Diagram, read_diagram
+from tests.conftest import BOB, BOB_HEX, ROOT
+from tests.messages import says
+from tests.runner import finish
+from tests.test_running import Stage
+
+#: 900 HDX, which has 12 decimals.
+LEAST = 900 * 10**12
+
+
+def little(value: int) -> str:
+    """Return *value* as a u128 in SCALE."""
+    return value.to_bytes(16, "little").hex()
+
+
+SWAP_TX = "0xac043b05" + "05000000" + "00000000" + little(2 * 10**10) + little(LEAST)
+#: Balances.transfer_keep_alive (7, 3) to BOB; the amount is a compact number of 7 bytes (mode 3, 7 - 4 = 3).
+SEND_TX = "0xac040703" + BOB_HEX.removeprefix("0x") + "0f" + LEAST.to_bytes(7, "little").hex()
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Any:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.close()
+
+
+def swap(**keys: Any) -> dict[str, Any]:
+    return {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2, "min_received": 900, **keys}
+
+
+def send(amount: str = "{{ swap.min_received }}", **keys: Any) -> dict[str, Any]:
+    return {
+        "type": "xTransfer",
+        "source_chain": "hydraDx",
+        "dest_chain": "hydraDx",
+        "destination_address": BOB,
+        "amount": amount,
+        "assetid": "HDX",
+        **keys,
+    }
+
+
+def flow(stage: Stage, *steps: dict[str, Any]) -> Diagram:
+    return read_diagram(draw_flow(stage.app, read_flow({"steps": list(steps)}, syntax="json")).document)
+
+
+def drafts(stage: Stage, diagram: Diagram) -> list[Any]:
+    async def collect() -> list[Any]:
+        return [outcome async for _, outcome in draft_each(stage.app, diagram)]
+
+    return finish(collect())
+
+
+def test_a_run_drafts_the_swap_and_then_the_transfer_of_its_minimum(stage: Stage) -> None:
+    running = stage.run(flow(stage, swap(), send()))
+
+    assert [(draft.tx_type, draft.tx) for draft in running.drafts] == [
+        ("swap", SWAP_TX),
+        ("xTransfer", SEND_TX),
+    ]
+    assert running.drafts[1].human == "900 HDX"
+    assert running.failure == ""
+    assert running.lines[-1].startswith("Warning: this transaction uses the minimum received of the swap in")
+
+
+def test_the_same_drafts_are_in_the_full_scenario(stage: Stage) -> None:
+    diagram = flow(stage, swap(), send())
+    first, second = drafts(stage, diagram)
+    alone = finish(draft_first(stage.app, diagram, step=2))
+
+    assert (first.after, second.after) == ((), (first.node,))
+    assert second.transaction.call_data.hex() == SEND_TX.removeprefix("0xac04")
+    assert alone.transaction == second.transaction
+    assert "Submit it only after that swap is in a block" in second.transaction.warnings[-1]
+    assert not any("Submit it only after" in warning for warning in first.transaction.warnings)
+
+
+def test_the_last_of_three_alone_is_drafted_with_what_the_first_gives(stage: Stage) -> None:
+    back = {"assetin": "HDX", "assetout": "DOT", "min_received": 1, "amount": "{{ sold.min_received }}"}
+    steps = (swap(id="sold"), swap(id="back", **back), send("{{ back.min_received }}", assetid="DOT"))
+
+    sent = finish(draft_first(stage.app, flow(stage, *steps), step=3))
+
+    assert (sent.raw_amount, len(sent.after)) == (10**10, 2)
+
+
+def test_a_flow_with_a_minimum_has_no_problems(stage: Stage) -> None:
+    assert finish(find_problems(stage.app, flow(stage, swap(), send()))) == ()
+
+
+def test_a_swap_is_named_by_its_id(stage: Stage) -> None:
+    steps = (swap(id="sold"), swap(amount=3, min_received=7), send("{{ sold.min_received }}"))
+    first, other, sent = drafts(stage, flow(stage, *steps))
+
+    assert sent.raw_amount == LEAST
+    assert sent.after == (first.node,) != (other.node,)
+
+
+def test_without_an_id_the_latest_swap_counts(stage: Stage) -> None:
+    _, other, sent = drafts(stage, flow(stage, swap(), swap(amount=3, min_received=7), send()))
+
+    assert (sent.raw_amount, sent.after) == (7 * 10**12, (other.node,))
+
+
+def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
+    back = {"assetin": "HDX", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
+    steps = (swap(), swap(**back), send(assetid="DOT"))
+    first, second, sent = drafts(stage, flow(stage, *steps))
+
+    assert (second.raw_amount, sent.raw_amount) == (LEAST, 10**10)
+    assert sent.after == (first.node, second.node)
+
+
+def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:
+    found = [sentence for _, sentence in unfillable_fields(flow(stage, swap(), send("{{ swap.received }}")))]
+
+    assert found == [says("source.amount", "swap.received", "min_received")]
+
+
+def test_a_swap_that_comes_later_fills_nothing(stage: Stage) -> None:
+    found = [sentence for _, sentence in unfillable_fields(flow(stage, send(), swap()))]
+
+    assert found == [says("source.amount", "swap.min_received")]
+
+
+def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
+    """Offline there is no quote, so that a swap without a minimum can't be drafted."""
+    running = stage.run(flow(stage, swap(min_received=None), send(), send("5")))
+
+    assert [(draft.tx_type, draft.spec_version is None, draft.amount) for draft in running.drafts] == [
+        ("swap", True, "20000000000"),
+        ("xTransfer", False, "5000000000000"),
+    ]
+    assert "was skipped because" in running.lines[1]
+    assert "without a minimum received needs a quote from hydraDx" in running.failure
+
+
+def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:
+    problems = finish(find_problems(stage.app, flow(stage, swap(min_received=None), send())))
+
+    assert [problem.waiting for problem in problems] == [False, True]
+    assert problems[1].sentence == says("source.amount", "swap.min_received")
+
+
+def test_no_batch_is_made_of_it(stage: Stage) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        finish(draft_together(stage.app, flow(stage, swap(), send())))
+
+    assert "sign them one by one, the swap first" in str(refused.value)
+
+
+def test_the_flow_of_the_guide_is_drafted(stage: Stage) -> None:
+    guide = (ROOT / "docs/swaps.md").read_text(encoding="utf-8")
+    text = guide.split("```toml\n")[1].split("```")[0]
+    diagram = read_diagram(draw_flow(stage.app, read_flow(text, syntax="toml")).document)
+
+    first, second = drafts(stage, diagram)
+
+    assert first.transaction.call_data.hex() == SWAP_TX.removeprefix("0xac04")
+    assert second.human == "900 HDX"
