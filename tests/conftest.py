@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import date
 from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
@@ -46,6 +47,12 @@ def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     for name in [name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(autouse=True)
+def _facts_never_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test warn of old facts when the calendar passes a date."""
+    monkeypatch.setattr("scenarioctl.operations.fact_ages.day_of", lambda _: date(2026, 11, 23))
 
 
 def validate_answers() -> None:

@@ -39,6 +39,8 @@ class Source:
     #: Name of the metadata file with `--from`.
     name: str
     spec_version: int
+    #: When somebody looked last whether the package has a newer one.
+    read: str = "2026-11-23"
 
 
 POLKADOT_JS = {"package": "@polkadot/types-support", "version": "16.5.6"}
@@ -107,6 +109,7 @@ def build(read: Callable[[Source], bytes]) -> dict[str, bytes]:
             "spec_version": table.spec_version,
             "package": f"npm {source.package}",
             "version": source.version,
+            "read": source.read,
             "file": source.file,
             "metadata_version": table.metadata_version,
             "metadata_bytes": len(metadata),

@@ -7,7 +7,7 @@
 symbols, decimals, existential deposits, locations.  If the packages disagree, the first one wins.
 Those of Ethereum are the tokens that the Asset Hub of Polkadot sends there, from SNOWBRIDGE.
 
-The table has one line per chain, so that a reader parses only the line it needs.  The rows are
+The table has a line with READ and one line per chain, so that a reader parses only the line it needs.  The rows are
 [id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
 without trailing nulls.  The default kind is "assets", whose location follows from the id.  `chains/locations.py` describes how
 locations are written.
@@ -27,6 +27,8 @@ from tools.npm_packages import unpack
 from tools.snowbridge_assets import SNOWBRIDGE, Token, read_tokens
 
 TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "chains" / "assets.json"
+#: When the packages were read last.
+READ = "2026-11-23"
 PARASPELL = "@paraspell/assets@14.1.1"
 PARITY = "@substrate/asset-transfer-api-registry@0.3.0"
 
@@ -142,7 +144,7 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
         module = unpack(paraspell, "package/dist/index.mjs", Path(folder))
         registry = json.loads(unpack(parity, "package/docs/registry.json", Path(folder)))
         tokens = read_tokens(Path(folder), snowbridge)
-    lines = []
+    lines = [f'"read":{json.dumps(READ)}']
     for chain, (name, relay, para_id) in CHAINS.items():
         rows = read_paraspell(chain, object_literal(module, name))
         known = {row[0] for row in rows}

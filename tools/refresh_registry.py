@@ -102,6 +102,7 @@ def read_assets(text: str) -> AssetFacts:
     return {
         (chain, row[0]): (row[1], row[2] if len(row) > 2 else None, row[5] if len(row) > 5 else None)
         for chain, rows in json.loads(text).items()
+        if chain != "read"
         for row in rows
     }
 

@@ -1,8 +1,7 @@
 """The chains that are built in.  To add one for everybody, add a row to CHAINS.
 
 Endpoints are from npm @polkadot/apps-config 0.171.1.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
-from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  Both were read on
-2026-11-23.
+from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  All were read on READ.
 
 SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost and Pendulum changed to
 Polkadot's, and registries still list their old ones (63, 6, 56).  Addresses are read with any prefix.
@@ -10,6 +9,8 @@ Polkadot's, and registries still list their old ones (63, 6, 56).  Addresses are
 
 from scenarioctl.chains.addresses import ACCOUNT_KEY_20
 from scenarioctl.chains.chain import ETHEREUM, Chain
+
+READ = "2026-11-23"
 
 #: galacticcouncil/sdk, pull request 257, 2026-01-27.
 _DOUBT = "Hydration's SDK removed Acala and its tokens as dead in January 2026"

@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run
+from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, short_time
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
@@ -157,9 +157,11 @@ def _takes(parameters: list[dict[str, str]]) -> str | None:
 def check(chains: tuple[str, ...]) -> None:
     """Check every endpoint of the chains, and whether the local runtime table is current.
 
-    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
+    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. Bundled facts about a chain that are
+    older than 180 days and that no endpoint confirms are a warning.
     """
     from scenarioctl.chains.probing import probe
+    from scenarioctl.operations.fact_ages import day_of, warn_of_old_facts
 
     app = open_application()
     asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()
@@ -168,6 +170,9 @@ def check(chains: tuple[str, ...]) -> None:
         raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
     probes = run(probe(asked))
     rows = [describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
+    connected = {one.chain for one in probes if one.healthy}
+    for warning in warn_of_old_facts(asked, app.registry, connected=connected, today=day_of(app.clock())):
+        warn(warning)
     print_table(
         {"chains": rows},
         ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
