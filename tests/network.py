@@ -17,6 +17,18 @@ from tests.node import Node
 HEAD = "0x" + "11" * 32
 CHAINS = ("polkadot", "assetHub", "hydraDx")
 ITEM_COMPLETED = {"Utility": "ItemCompleted"}
+#: What the storage map `ForeignAssets.Asset` has for an asset.
+FOREIGN_ASSET = {
+    **dict.fromkeys(("owner", "issuer", "admin", "freezer"), bytes(32)),
+    "supply": 10**24,
+    "deposit": 0,
+    "min_balance": 1,
+    "is_sufficient": False,
+    "accounts": 1,
+    "sufficients": 0,
+    "approvals": 0,
+    "status": "Live",
+}
 
 
 def table_of(chain: str) -> RuntimeTable:

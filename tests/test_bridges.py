@@ -23,7 +23,7 @@ from scenarioctl.transactions.transfer.routes import can_send, find_route
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
-from tests.network import FakeChain, FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
 from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
 
@@ -306,7 +306,7 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
         )
         hub.store("System", "Account", ALICE_KEY, value=account(5 * 10**10))
         for place in (KUSAMA, AAVE):
-            hub.store("ForeignAssets", "Asset", place, value=DETAILS)
+            hub.store("ForeignAssets", "Asset", place, value=FOREIGN_ASSET)
             hub.store("ForeignAssets", "Account", place, ALICE_KEY, value=held(10 * KSM))
         configure(hub, KUSAMA, "2/GlobalConsensus(Kusama)/Parachain(1000)")
         configure(hub, AAVE, "2/GlobalConsensus(Ethereum:1)")
@@ -323,17 +323,6 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 
 
 #: Of a foreign asset on the Asset Hub.
-DETAILS = {
-    **dict.fromkeys(("owner", "issuer", "admin", "freezer"), bytes(32)),
-    "supply": 10**24,
-    "deposit": 0,
-    "min_balance": 1,
-    "is_sufficient": False,
-    "accounts": 1,
-    "sufficients": 0,
-    "approvals": 0,
-    "status": "Live",
-}
 
 
 def held(balance: int) -> dict[str, Any]:
@@ -430,7 +419,7 @@ def test_an_asset_withdrawn_where_it_is_not_backed_is_refused(network: FakeNetwo
     hub.api["DryRunApi_dry_run_call"] = call_effects(wrong)
     other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": HERE}, {"V5": POLKADOT}]}
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
-    other.store("ForeignAssets", "Asset", POLKADOT, value=DETAILS)
+    other.store("ForeignAssets", "Asset", POLKADOT, value=FOREIGN_ASSET)
 
     answer = check("--asset", "DOT", "--amount", str(10**10))
 
@@ -505,7 +494,7 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
     other = network.chains["assetHub_kusama"]
     other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": HERE}, {"V5": POLKADOT}]}
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
-    other.store("ForeignAssets", "Asset", POLKADOT, value={**DETAILS, "min_balance": 10**7})
+    other.store("ForeignAssets", "Asset", POLKADOT, value={**FOREIGN_ASSET, "min_balance": 10**7})
     fee = 3 * 10**7
 
     answer = check("--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5")

@@ -20,9 +20,9 @@ from scenarioctl.transactions.transfer.route_rows import routes_from
 from scenarioctl.transactions.transfer.routes import can_send, find_route
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
-from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, DETAILS, ETHEREUM, HERE, configure, held
+from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, ETHEREUM, HERE, configure, held
 from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
 
 HUB, ETHER = REGISTRY.find("assetHub"), REGISTRY.find("ethereum")
@@ -226,7 +226,7 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNet
             TrustedQueryApi_is_trusted_reserve={"Ok": True},
         )
         hub.store("System", "Account", ALICE_KEY, value=account(5 * 10**10))
-        hub.store("ForeignAssets", "Asset", AAVE, value=DETAILS)
+        hub.store("ForeignAssets", "Asset", AAVE, value=FOREIGN_ASSET)
         hub.store("ForeignAssets", "Account", AAVE, ALICE_KEY, value=held(10 * ONE))
         configure(hub, AAVE, "2/GlobalConsensus(Ethereum:1)")
         bridge.api["DryRunApi_dry_run_xcm"] = message_effects(QUEUED)

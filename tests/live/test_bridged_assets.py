@@ -12,15 +12,14 @@ from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
 from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
-from scenarioctl.model.calls import Call, UnsignedTransaction
-from scenarioctl.operations.broadcasts import Broadcast, broadcast
+from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.live.conftest import Live
+from tests.live.network import Network
 from tests.live.recorder import fresh
-from tests.live.setup import act_as_root, blocks_after, fund_teleports, send, sign, wait_for_quiet
+from tests.live.setup import act_as_root, fund_teleports, send, wait_for_quiet
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -30,7 +29,7 @@ ALICE = dev_key("//Alice")
 ETHER = "2/GlobalConsensus(Ethereum:1)"
 #: Its id on the exchange, as on Hydration, and what its oracle would say of its price.
 NUMBER = 34
-PRICES = [[[5], "20000000000000"], [[NUMBER], "2000000000000000"]]
+PRICE = "2000000000000000"
 AMOUNT = 10**18
 
 
@@ -38,14 +37,8 @@ def place(text: str) -> Any:
     return shape_location(read_location(text), 5)
 
 
-class Network:
+class EtherNetwork(Network):
     """The Asset Hub and the exchange, both with ether."""
-
-    def __init__(self, app: Application) -> None:
-        self.app = app
-        self.relay = app.registry.find("liveRelay")
-        self.hub = app.registry.find("liveHub")
-        self.dex = app.registry.find("liveDex")
 
     def write(self, entry: str, value: Any) -> None:
         """Write what the Asset Hub's ForeignAssets has for ether."""
@@ -55,48 +48,16 @@ class Network:
         encoded = "0x" + table.encode(key.entry.value_type, value).hex()
         finish(client.submit("dev_setStorage", [[key.hex, encoded]]))
 
-    def draft(self, source: str, destination: str, to: bytes, amount: int = AMOUNT) -> UnsignedTransaction:
-        chain = self.app.registry.find(source)
-        wait_for_quiet(self.app, self.dex)
-        # On the rig, prices live only within a block.
-        finish(
-            self.app.client(self.dex).call(
-                "dev_setStorage", {"MultiTransactionPayment": {"AcceptedCurrencyPrice": PRICES}}
-            )
-        )
-        return finish(
-            draft_transfer(
-                self.app,
-                Transfer(
-                    source=chain,
-                    destination=self.app.registry.find(destination),
-                    asset=self.app.assets.find(chain, "ETH"),
-                    amount=amount,
-                    beneficiary=to,
-                ),
-                sender=ALICE.public_key,
-            )
-        )
-
-    def arrived(self, transaction: UnsignedTransaction, destination: str, to: bytes) -> int:
-        """Sign and broadcast *transaction*, and return what is credited to *to*."""
-        source = self.app.registry.find(transaction.chain)
-        last = self.app.registry.find(destination)
-        before, _ = finish(self.app.client(last).head())
-        tx = "0x" + sign(self.app, source, transaction.call_data, ALICE).hex()
-        sent = finish(broadcast(self.app, Broadcast(chain=source.name, tx=tx, wait="in-block")))
-        assert sent.answer["success"]
-        for events in blocks_after(self.app, last, before):
-            credit = find_credit(events, self.app.assets.find(last, "ETH"), to)
-            if credit:
-                return credit
-        return 0
+    def price(self) -> None:
+        super().price()
+        prices = {"MultiTransactionPayment": {"AcceptedCurrencyPrice": [[[NUMBER], PRICE]]}}
+        finish(self.app.client(self.dex).call("dev_setStorage", prices))
 
 
 @pytest.fixture(scope="module")
 def network(
     relay: Live, asset_hub: Live, dex: Live, live_config: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Network]:
+) -> Iterator[EtherNetwork]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint
     document = tomllib.loads(live_config.read_text())
     ether = {"symbol": "ETH", "decimals": 18, "location": ETHER}
@@ -105,13 +66,13 @@ def network(
     path = tmp_path_factory.mktemp("bridged") / "config.toml"
     path.write_text(tomli_w.dumps(document))
     app = Application(load_settings({"config": str(path)}, {}))
-    network = Network(app)
+    network = EtherNetwork(app)
     create_ether(network)
     yield network
     finish(app.close())
 
 
-def create_ether(network: Network) -> None:
+def create_ether(network: EtherNetwork) -> None:
     """Create ether on both chains, and give it to Alice on the Asset Hub."""
     app, hub, dex = network.app, network.hub, network.dex
     if finish(app.client(hub).storage("ForeignAssets", "Asset", place(ETHER))) is None:
@@ -154,17 +115,19 @@ def create_ether(network: Network) -> None:
 
 
 @pytest.mark.parametrize(("source", "destination"), [("liveHub", "liveDex"), ("liveDex", "liveHub")])
-def test_what_is_predicted_arrives(network: Network, source: str, destination: str) -> None:
+def test_what_is_predicted_arrives(network: EtherNetwork, source: str, destination: str) -> None:
     if source == "liveDex":
         # Backed by what went there.
-        back = network.draft("liveHub", "liveDex", ALICE.public_key, 3 * AMOUNT)
-        assert network.arrived(back, "liveDex", ALICE.public_key)
+        back = network.draft("liveHub", "liveDex", "ETH", 3 * AMOUNT, to=ALICE.public_key)
+        assert network.arrived(back, "liveDex", "ETH", ALICE.public_key)
     to = fresh(32)
 
-    transaction = network.draft(source, destination, to)
+    transaction = network.draft(source, destination, "ETH", AMOUNT, to=to)
 
     check = transaction.check
     assert check is not None
     assert (check.verdict, check.reasons) == ("ok", ())
     assert check.computed is not None and check.credited is not None
-    assert check.computed.value == check.credited.value == network.arrived(transaction, destination, to)
+    assert (
+        check.computed.value == check.credited.value == network.arrived(transaction, destination, "ETH", to)
+    )

@@ -36,6 +36,7 @@ from scenarioctl.transactions.xcm_programs import read_instruction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import send
+from tests.network import FOREIGN_ASSET
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -45,17 +46,6 @@ ALICE = dev_key("//Alice")
 AMOUNT = 10**12
 ETHER = "2/GlobalConsensus(Ethereum:1)"
 #: Of a foreign asset.
-DETAILS = {
-    **dict.fromkeys(("owner", "issuer", "admin", "freezer"), bytes(32)),
-    "supply": 10**24,
-    "deposit": 0,
-    "min_balance": 1,
-    "is_sufficient": False,
-    "accounts": 1,
-    "sufficients": 0,
-    "approvals": 0,
-    "status": "Live",
-}
 NATIVE = {"parents": 1, "interior": "Here"}
 
 
@@ -144,7 +134,7 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
     ether = read_location(ETHER)
     held = {"balance": AMOUNT, "status": "Liquid", "reason": "Consumer", "extra": None}
     hubs.store("PolkadotXcm", "SupportedVersion", [5, {"V5": place}], 5)
-    hubs.store("ForeignAssets", "Asset", [ether], DETAILS)
+    hubs.store("ForeignAssets", "Asset", [ether], FOREIGN_ASSET)
     hubs.store("ForeignAssets", "Account", [ether, ALICE.public_key], held)
     client = hubs.app.client(hubs.hub)
     transfer = Transfer(

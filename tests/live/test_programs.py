@@ -23,6 +23,7 @@ from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 from tests.live.conftest import ASSETS, Live
+from tests.live.network import Network
 from tests.live.programs import ROWS, USD, Actors, Row, give
 from tests.live.recorder import fresh, pause
 from tests.live.setup import (
@@ -33,7 +34,7 @@ from tests.live.setup import (
     send,
     sign,
 )
-from tests.live.test_check import ROUTES, USDT_PLACE, Network, accepted_assets
+from tests.live.test_check import ROUTES, USDT_PLACE, accepted_assets
 from tests.runner import finish
 from tests.signing import dev_key
 
