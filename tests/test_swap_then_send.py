@@ -9,7 +9,6 @@ from scenarioctl.actions.batching import draft_together
 from scenarioctl.actions.drafting import draft_each, draft_first
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems, unfillable_fields
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import BOB, BOB_HEX, ROOT
 from tests.messages import says
@@ -155,11 +154,12 @@ def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:
     assert problems[1].sentence == says("source.amount", "swap.min_received")
 
 
-def test_no_batch_is_made_of_it(stage: Stage) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        finish(draft_together(stage.app, flow(stage, swap(), send())))
+def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
+    batch = finish(draft_together(stage.app, flow(stage, swap(), send())))
 
-    assert "sign them one by one, the swap first" in str(refused.value)
+    # Utility.batch_all (13, 2) of two calls.
+    assert batch.call_data.hex() == "0d0208" + SWAP_TX.removeprefix("0xac04") + SEND_TX.removeprefix("0xac04")
+    assert not any("Submit it only after" in warning for warning in batch.warnings)
 
 
 def test_the_flow_of_the_guide_is_drafted(stage: Stage) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step
+from scenarioctl.actions.carried_data import order_warning
 from scenarioctl.actions.drafting import Drafted, check_draft, draft_batch, draft_each, require_check
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
@@ -30,11 +31,6 @@ async def draft_together(
         async for node, outcome in drafting:
             if isinstance(outcome, ScenarioctlError):
                 raise type(outcome)(f"node {shorten(node)}: {outcome}") from None
-            if outcome.after:
-                raise InvalidRequest(
-                    f"node {shorten(node)} takes data of the swap in node {shorten(outcome.after[-1])}, and no dry run has "
-                    "proven such a batch: sign them one by one, the swap first"
-                )
             drafted.append(outcome)
     transactions = [each.transaction for each in drafted]
     chains = list(dict.fromkeys(each.chain for each in transactions))
@@ -51,7 +47,7 @@ async def draft_together(
     # Each step says more of its own call than is known of any call in a batch.
     batch = replace(
         batch,
-        warnings=tuple(dict.fromkeys(text for each in transactions for text in each.warnings)),
+        warnings=tuple(dict.fromkeys(text for each in drafted for text in _warnings_in_batch(each))),
         doubts=tuple(dict.fromkeys(text for each in transactions for text in each.doubts)),
         notes=tuple(dict.fromkeys(text for each in transactions for text in each.notes)),
     )
@@ -61,15 +57,24 @@ async def draft_together(
     return replace(batch, check=doubt_steps(require_check(batch), drafted))
 
 
+def _warnings_in_batch(step: Drafted) -> list[str]:
+    """Return the warnings of *step*, without the one about its order: a batch keeps the order."""
+    order = order_warning(step.after[-1]) if step.after else ""
+    return [text for text in step.transaction.warnings if text != order]
+
+
 def doubt_steps(check: Check, drafted: Sequence[Drafted]) -> Check:
     """Return the verdict *check* on a batch, `unknown` instead of `ok` if one of its steps isn't proven alone.
 
     A step's own check knows more than that of the batch: which transfer is meant, and whether only a check opens its route.
+    A transfer within the chain has no route: where it spends what a swap of the batch brings, only the batch can prove it.
     """
     unproven = tuple(
         f"node {shorten(each.node)} alone is not proven: {reason}"
         for each in drafted
-        if each.transaction.check is not None and each.transaction.check.verdict != "ok"
+        if each.transaction.check is not None
+        and each.transaction.check.verdict != "ok"
+        and not (each.after and each.txtype == "xTransfer" and each.source_chain == each.dest_chain)
         for reason in each.transaction.check.reasons
     )
     if check.verdict != "ok" or not unproven:

@@ -55,7 +55,7 @@ class CarriedData:
         """
         after = self._needs(node)
         if after:
-            warning = _order_warning(after[-1])
+            warning = order_warning(after[-1])
             transaction = replace(drafted.transaction, warnings=(*drafted.transaction.warnings, warning))
             drafted = replace(drafted, after=after, transaction=transaction)
         step = find_step(node)
@@ -132,7 +132,8 @@ def _unknown(transaction: "UnsignedTransaction", reason: str) -> "Check":
     return replace(require_check(transaction), verdict="unknown", reasons=(reason,))
 
 
-def _order_warning(node: str) -> str:
+def order_warning(node: str) -> str:
+    """Return what the signer of a transaction should know that uses data of the swap in *node*."""
     return (
         f"this transaction uses the minimum received of the swap in node {shorten(node)}. Submit it only after that swap "
         "is in a block and has succeeded. Before that it fails and still costs its fee, or it spends tokens that the "

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.actions.batching import draft_together
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.drafting import Drafted, draft_each, require_check
 from scenarioctl.actions.flow_files import draw_flow, read_flow
@@ -60,3 +61,19 @@ def test_the_transfer_is_unknown_before_the_swap_and_arrives_after_it(
         send(market.app, market.chain, swap.transaction.call, market.alice)
         send(market.app, market.chain, transfer.transaction.call, market.alice)
         assert market.balance(receiver, DOT) == transfer.raw_amount
+
+
+def test_a_batch_of_both_is_ok_and_arrives(live_app: Application, omnipool: Live) -> None:
+    with open_market(live_app, omnipool.name) as market:
+        alice = format_account(market.alice.public_key, 63)
+        # For the fees, which Alice pays in DOT.
+        market.write({"Tokens": {"Accounts": [[[alice, DOT], {"free": "1000000000"}]]}})
+        receiver = new_key().public_key
+        diagram = swap_then_send(market, receiver)
+
+        batch = finish(draft_together(market.app, diagram, sender=market.alice.public_key))
+
+        assert require_check(batch).verdict == "ok", batch.check
+        least = batch.call.args["calls"][0]["Omnipool"]["sell"]["min_buy_amount"]
+        send(market.app, market.chain, batch.call, market.alice)
+        assert market.balance(receiver, DOT) == least
