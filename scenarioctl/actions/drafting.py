@@ -68,12 +68,13 @@ async def draft_transfer(
     safe route exists, ChainUnreachable where the source has no runtime table.
     """
     from scenarioctl.transactions.transfer.build import build_transfer
-    from scenarioctl.transactions.transfer.routes import check_chains, check_route
+    from scenarioctl.transactions.transfer.routes import candidate_routes, check_chains, check_route
 
     source, destination = transfer.source, transfer.destination
     if sender is not None and not transfer.is_local:
         # A check may open a route for an asset that has none without it.
-        check_chains(transfer, app.registry)
+        if app.settings.offline or not candidate_routes(transfer, app.assets):
+            check_chains(transfer, app.registry)
     elif sender is None or not app.settings.offline:
         # A transfer that no runtime could make is refused before a node is asked, and not for the lack of a runtime.
         check_route(transfer, app.assets)

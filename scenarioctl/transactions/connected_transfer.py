@@ -179,11 +179,18 @@ class TransferBuilder:
         return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
+        from scenarioctl.transactions.simulation.para_ids import check_para_ids
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         known = self.known_destination
         if not self._candidates(known, 0):
             return None
+        try:
+            await check_para_ids(self.clients, self.transfer)
+        except Inconclusive as problem:
+            raise ChainUnreachable(
+                f"whether both are the chains that their para ids mean could not be asked for ({problem})"
+            ) from None
         held, fee = None, 0
         if pays_with_itself(self.transfer):
             # Where its price is not known, the ways without it are still tried.

@@ -130,7 +130,11 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     source, destination = transfer.source, transfer.destination
     for chain in (source, destination):
         if trust_of(chain) is None:
-            raise refusal(transfer, f"the assets that {chain.name} accepts from other chains are not known")
+            raise refusal(
+                transfer,
+                f"the assets that {chain.name} accepts from other chains are not known",
+                advice=_say_untold(transfer, chain, registry),
+            )
     if is_bridged(transfer):
         check_bridge(transfer, registry)
     hub = registry.asset_hub(source)
@@ -166,6 +170,8 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     if hub is None or is_bridged(transfer):
         # No dry run proves what crosses a bridge.
         return ()
+    if any(trust_of(chain) is None for chain in (source, destination)):
+        return _routes_over_reserve(transfer, hub, assets.registry)
     route = resolve(transfer, assets.registry)
     if route is not None:
         return (route,) if _opens_by_check(transfer, route, hub) else ()
@@ -177,6 +183,49 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
             if held is not None and held.kind == "native":
                 return tuple(Route(first=first) for first in candidate.types)
     return ()
+
+
+def _routes_over_reserve(transfer: Transfer, hub: "Chain", registry: "Registry") -> tuple[Route, ...]:
+    """Return the ways between the Asset Hub and a parachain without trust facts: what it accepts, only its runtime tells.
+
+    They go over the chain that backs the asset, never over another one that the runtime accepts too.
+    """
+    source, destination = transfer.source, transfer.destination
+    parachain = destination if source == hub else source
+    if hub not in (source, destination) or not is_judged_by_runtime(parachain):
+        return ()
+    reserve = _reserve_of(transfer, registry)
+    if reserve == hub:
+        return (Route(first="LocalReserve" if source == hub else "DestinationReserve"),)
+    if reserve == parachain:
+        # Some burn and mint their own asset; the Asset Hub accepts one of the two only.
+        by_reserve = Route(first="LocalReserve" if source == parachain else "DestinationReserve")
+        return (Route(first="Teleport"), by_reserve)
+    return ()
+
+
+def is_judged_by_runtime(chain: "Chain") -> bool:
+    """Tell whether a dry run may open transfers of *chain*, of which no trust facts are written.
+
+    Its genesis has to be known: else a node of another chain could answer for it.
+    """
+    return trust_of(chain) is None and chain.role == "parachain" and bool(chain.genesis)
+
+
+def _say_untold(transfer: Transfer, chain: "Chain", registry: "Registry") -> str:
+    """Return what opens a transfer of a chain without trust facts; nothing if nothing does."""
+    hub = registry.asset_hub(transfer.source)
+    if chain.role != "parachain" or hub is None or hub not in (transfer.source, transfer.destination):
+        return ""
+    if not chain.genesis:
+        return f"; set genesis in [chains.{chain.name}], so that a check can ask its runtime"
+    if not transfer.asset.location:
+        return (
+            f"; set location in [[chains.{transfer.source.name}.assets]], so that a check can ask its runtime"
+        )
+    if not _routes_over_reserve(transfer, hub, registry):
+        return ""
+    return "; with --check and --sender, a dry run of every hop may prove it"
 
 
 def pays_with_itself(transfer: Transfer) -> bool:
