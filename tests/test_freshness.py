@@ -1,6 +1,7 @@
 """`tools/refresh_registry.py`: what differs from other people's registries, and what somebody has to act on."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from tools.freshness import (
     compare_routes,
     compare_versions,
 )
+from tools.npm_packages import newest
 from tools.refresh_registry import read_assets, read_routes, show
 
 #: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and the relay chain.
@@ -240,3 +242,26 @@ class TestRunning:
 
     def test_nothing_to_show(self) -> None:
         assert show([]) == "All facts are as the registries have them."
+
+
+class TestNpm:
+    @pytest.mark.parametrize(
+        ("body", "sentence"),
+        [
+            ("echo 'E404 not found' >&2; exit 1", "npm view @a/b version failed: E404 not found"),
+            ("exit 0", "npm view @a/b version failed: it printed nothing"),
+        ],
+    )
+    def test_what_npm_cannot_do_is_a_sentence(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, sentence: str
+    ) -> None:
+        (tmp_path / "npm").write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "npm").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(SystemExit, match=f"^{sentence}$"):
+            newest("@a/b@1.2.3")
+
+    def test_npm_may_be_missing(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(SystemExit, match=r"^npm is not installed"):
+            newest("@a/b")

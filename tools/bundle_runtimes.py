@@ -12,7 +12,6 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from scenarioctl.runtime.metadata import read_metadata, unwrap_metadata
 from scenarioctl.runtime.table import BUNDLED
+from tools.npm_packages import pack
 
 FOLDER = Path(__file__).resolve().parent.parent / "scenarioctl" / "runtime" / "bundled"
 
@@ -136,13 +136,7 @@ def packages() -> Iterator[Callable[[Source], bytes]]:
         def read(source: Source) -> bytes:
             wanted = f"{source.package}@{source.version}"
             if wanted not in tarballs:
-                answer = subprocess.run(
-                    ["npm", "pack", wanted, "--silent", "--pack-destination", folder],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                )
-                tarballs[wanted] = Path(folder) / answer.stdout.strip().splitlines()[-1]
+                tarballs[wanted] = pack(wanted, Path(folder))
             with tarfile.open(tarballs[wanted]) as package:
                 found = [
                     member

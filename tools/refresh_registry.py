@@ -9,7 +9,6 @@ Then change the version in the tool that wrote the facts, and run that: `docs/ar
 """
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -32,6 +31,7 @@ from tools.freshness import (
     compare_routes,
     compare_versions,
 )
+from tools.npm_packages import newest
 from tools.snowbridge_assets import SNOWBRIDGE
 
 
@@ -72,16 +72,6 @@ def find_differences() -> Iterator[Difference]:
                 snowbridge_package=snowbridge,
             )
         yield from compare_routes(read_routes(ROUTES.read_text(encoding="utf-8")), routes_listed(listings))
-
-
-def newest(package: str) -> str:
-    """Return *package*, whatever version it names, with its newest version."""
-    at = package.find("@", 1)
-    name = package if at < 0 else package[:at]
-    asked = subprocess.run(["npm", "view", name, "version"], capture_output=True, text=True)
-    if asked.returncode != 0 or not asked.stdout.strip():
-        raise SystemExit(f"npm doesn't know the newest version of {name}: {asked.stderr.strip()}")
-    return f"{name}@{asked.stdout.split()[-1]}"
 
 
 def newest_versions() -> dict[str, int]:
