@@ -9,6 +9,7 @@ from scenarioctl.actions.batching import draft_together
 from scenarioctl.actions.drafting import draft_each, draft_first
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems, unfillable_fields
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import BOB, BOB_HEX, ROOT
 from tests.messages import says
@@ -121,6 +122,51 @@ def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
 
     assert (second.raw_amount, sent.raw_amount) == (LEAST, 10**10)
     assert sent.after == (first.node, second.node)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"assetid": "DOT"}, ("HDX on hydraDx", "DOT from hydraDx")),
+        (
+            {"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"},
+            ("HDX on hydraDx", "DOT from assetHub"),
+        ),
+    ],
+)
+def test_an_amount_of_another_asset_is_refused(
+    stage: Stage, keys: dict[str, str], told: tuple[str, ...]
+) -> None:
+    """900 HDX is not 900 DOT."""
+    diagram = flow(stage, swap(), send(**keys))
+    first, refused = drafts(stage, diagram)
+    running = stage.run(diagram)
+
+    assert str(refused) == says(*told, swap=first.node)
+    assert [str(problem.sentence) for problem in finish(find_problems(stage.app, diagram))] == [
+        says(*told, swap=first.node)
+    ]
+    assert [draft.spec_version is None for draft in running.drafts] == [False, True]
+    with pytest.raises(InvalidRequest) as batch:
+        finish(draft_together(stage.app, diagram))
+    assert str(batch.value).endswith(str(refused))
+
+
+def test_the_same_symbol_on_another_chain_is_another_asset(stage: Stage) -> None:
+    steps = (
+        swap(assetin="HDX", assetout="DOT", min_received=1),
+        send(source_chain="assetHub", dest_chain="hydraDx", assetid="DOT"),
+    )
+    first, refused = drafts(stage, flow(stage, *steps))
+
+    assert str(refused) == says("DOT on hydraDx", "DOT from assetHub", swap=first.node)
+
+
+def test_a_swap_of_another_asset_than_the_swap_brings_is_refused(stage: Stage) -> None:
+    back = {"assetin": "10", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
+    first, refused = drafts(stage, flow(stage, swap(), swap(**back)))
+
+    assert str(refused) == says("HDX on hydraDx", "USDT", swap=first.node)
 
 
 def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:

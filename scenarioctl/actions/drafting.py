@@ -49,6 +49,9 @@ class Drafted:
     source_chain: str
     dest_chain: str
     transaction: UnsignedTransaction
+    #: What leaves the sender, and what a swap brings; None: nothing, or nothing that is known.
+    sent: "Asset | None" = None
+    received: "Asset | None" = None
     #: What placeholders of later steps find, like a swap's minimum received; None: nothing.
     data: "Mapping[str, str] | None" = None
     #: Nodes whose transactions have to be in a block before this one, in order.

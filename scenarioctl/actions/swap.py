@@ -141,6 +141,8 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=transaction,
+        sent=asset_in,
+        received=asset_out,
         data=_carried(transaction.call, asset_out),
     )
 

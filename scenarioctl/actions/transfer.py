@@ -98,6 +98,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         source_chain=source.name,
         dest_chain=destination.name,
         transaction=await draft_parsed(app, parsed, sender),
+        sent=transfer.asset,
     )
 
 
