@@ -17,7 +17,7 @@ const CHAINS = {
   hydraDx: { decimals: 12, prefix: 0, symbol: 'HDX' },
   kusama: { decimals: 12, prefix: 2, symbol: 'KSM' },
   assetHub_kusama: { decimals: 12, prefix: 2, symbol: 'KSM' },
-  assetHub_paseo: { decimals: 10, prefix: 42, symbol: 'PAS' },
+  assetHub_paseo: { decimals: 10, prefix: 0, symbol: 'PAS' },
 };
 const VAULT_TRANSACTION = 2;
 
