@@ -1,5 +1,6 @@
 """Transfers of chains of whose trust nothing is written: only a check may open them, and over the backing chain alone."""
 
+from hashlib import blake2b
 from typing import Any
 
 import pytest
@@ -111,30 +112,71 @@ def test_an_asset_without_a_location_has_no_way() -> None:
     assert str(refused.value) == says("set location in [[chains.own.assets]]")
 
 
+#: A header: the parent's hash, the number 5 as a compact, and the rest.
+HEAD = bytes(32) + bytes([5 << 2]) + b"rest"
+BLOCK = "0x" + blake2b(HEAD, digest_size=32).hexdigest()
+
+
 class Told:
-    """A node that tells one para id, or refuses to."""
+    """A node of the parachain, or of its relay chain, with what it tells; None: it refuses to."""
 
-    def __init__(self, chain: Chain, told: int | None) -> None:
+    def __init__(self, chain: Chain, *, para_id: int | None, head: bytes | None, block: str | None) -> None:
         self.chain = chain
-        self.told = told
+        self.para_id = para_id
+        self.head = head
+        self.block = block
 
-    async def storage(self, pallet: str, entry: str) -> int:
-        assert (pallet, entry) == ("ParachainInfo", "ParachainId")
-        if self.told is None:
+    async def storage(self, pallet: str, entry: str, *keys: int) -> object:
+        if self.chain.role == "relay":
+            assert (pallet, entry, keys) == ("Paras", "Heads", (2222,))
+            return self.head
+        assert (pallet, entry, keys) == ("ParachainInfo", "ParachainId", ())
+        if self.para_id is None:
             raise ChainRefused("there is no pallet ParachainInfo")
-        return self.told
+        return self.para_id
+
+    async def call(self, method: str, number: int) -> str | None:
+        assert (method, number) == ("chain_getBlockHash", 5)
+        return self.block
 
 
-def check(told: int | None) -> None:
-    wanted = transfer("assetHub", "own", "DOT", registry())
-    finish(check_para_ids(lambda chain: Told(chain, told), wanted))  # type: ignore[arg-type, return-value]
+def check(*, para_id: int | None = 2222, head: bytes | None = HEAD, block: str | None = BLOCK) -> None:
+    known = registry()
+    wanted = transfer("assetHub", "own", "DOT", known)
+
+    def clients(chain: Chain) -> Told:
+        return Told(chain, para_id=para_id, head=head, block=block)
+
+    finish(check_para_ids(clients, wanted, known))  # type: ignore[arg-type]
 
 
-def test_the_para_id_is_the_one_of_the_runtime() -> None:
-    check(2222)
+def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:
+    check()
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"para_id": 2223}, ("chains.own.para_id", 2222, 2223)),
+        ({"head": None}, ("chains.own.para_id", 2222, "polkadot has no parachain")),
+        ({"block": "0x" + "11" * 32}, ("chains.own", "not the parachain 2222 of polkadot", "block 5")),
+    ],
+)
+def test_a_chain_that_is_another_one_is_refused(told: dict[str, Any], words: tuple[Any, ...]) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        check(2223)
-    assert str(refused.value) == says("chains.own.para_id", 2222, 2223)
+        check(**told)
+    assert str(refused.value) == says(*words)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"para_id": None}, ("ParachainInfo.ParachainId", "own")),
+        ({"head": b"short"}, ("own", "polkadot", "could not be found")),
+        ({"block": None}, ("own", "block 5", "polkadot")),
+    ],
+)
+def test_what_is_not_told_is_not_known(told: dict[str, Any], words: tuple[Any, ...]) -> None:
     with pytest.raises(Inconclusive) as unknown:
-        check(None)
-    assert str(unknown.value) == says("ParachainInfo.ParachainId", "own")
+        check(**told)
+    assert str(unknown.value) == says(*words)

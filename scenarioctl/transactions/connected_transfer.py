@@ -186,10 +186,10 @@ class TransferBuilder:
         if not self._candidates(known, 0):
             return None
         try:
-            await check_para_ids(self.clients, self.transfer)
+            await check_para_ids(self.clients, self.transfer, self.assets.registry)
         except Inconclusive as problem:
             raise ChainUnreachable(
-                f"whether both are the chains that their para ids mean could not be asked for ({problem})"
+                f"whether a message would reach {self.transfer.destination.name} from {self.transfer.source.name} could not be asked for ({problem})"
             ) from None
         held, fee = None, 0
         if pays_with_itself(self.transfer):

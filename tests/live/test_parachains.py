@@ -16,6 +16,8 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.conftest import Live
@@ -58,11 +60,35 @@ def declared(live_config: Path, folder: pytest.TempPathFactory, **changes: objec
     return path
 
 
+def tell_relay(app: Application) -> None:
+    """Let the relay chain have the newest block of the exchange, as it would; on the rig it has none."""
+    relay, dex = app.registry.find("liveRelay"), app.registry.find("liveDex")
+    header = finish(app.client(dex).call("chain_getHeader"))
+    logs = [bytes.fromhex(log[2:]) for log in header["digest"]["logs"]]
+    encoded = b"".join(
+        (
+            bytes.fromhex(header["parentHash"][2:]),
+            encode_compact(int(header["number"], 16)),
+            bytes.fromhex(header["stateRoot"][2:]),
+            bytes.fromhex(header["extrinsicsRoot"][2:]),
+            encode_compact(len(logs)),
+            *logs,
+        )
+    )
+    client = app.client(relay)
+    table = finish(client.table())
+    key = storage_key(table, "Paras", "Heads", [2034])
+    value = "0x" + table.encode(key.entry.value_type, encoded).hex()
+    finish(client.call("dev_setStorage", [[key.hex, value]]))
+
+
 def draft(
-    app: Application, source: str, destination: str, asset: str, amount: int, to: bytes
+    app: Application, source: str, destination: str, asset: str, amount: int, to: bytes, *, told: bool = True
 ) -> UnsignedTransaction:
     chain = app.registry.find(source)
     wait_for_quiet(app, app.registry.find("liveHub"))
+    if told:
+        tell_relay(app)
     price_fees(app, app.registry.find("liveDex"))
     transfer = Transfer(
         source=chain,
@@ -94,6 +120,18 @@ def test_what_is_predicted_arrives(
     credits = (find_credit(events, arriving, to) for events in blocks_after(app, last, before))
 
     assert next(filter(None, credits), 0) == check.credited.value
+
+
+def test_a_chain_that_its_relay_chain_does_not_know(app: Application) -> None:
+    relay = app.registry.find("liveRelay")
+    client = app.client(relay)
+    key = storage_key(finish(client.table()), "Paras", "Heads", [2034])
+    finish(client.call("dev_setStorage", [[key.hex, None]]))
+
+    with pytest.raises(InvalidRequest) as refused:
+        draft(app, "liveHub", "liveDex", "KSM", 10**12, fresh(32), told=False)
+
+    assert str(refused.value) == says("liveRelay has no parachain", 2034)
 
 
 def test_the_relay_chain_is_a_wrong_reserve(app: Application) -> None:

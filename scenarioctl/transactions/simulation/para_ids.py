@@ -1,22 +1,57 @@
-"""Whether a parachain has the para id that config.toml says: messages go by that number, whatever node was asked."""
+"""Whether a chain of config.toml is the parachain that it says: messages go by the para id, whatever node was asked."""
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.trust import trust_of
-from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.simulation.runtime_api import Clients, read_storage
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.runtime.scale import Refusal, decode_compact
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.transfer.request import Transfer
 
+#: Bytes of the parent's hash, with which a header begins.  The compact number of the block follows.
+_PARENT = 32
 
-async def check_para_ids(clients: Clients, transfer: "Transfer") -> None:
-    """Refuse a transfer if a chain without trust facts has another para id than its table says; Inconclusive if it doesn't tell."""
+
+async def check_para_ids(clients: Clients, transfer: "Transfer", registry: "Registry") -> None:
+    """Refuse a transfer if a chain without trust facts is another one than its relay chain knows by its para id.
+
+    Inconclusive if a chain doesn't tell.
+    """
     for chain in (transfer.source, transfer.destination):
-        if trust_of(chain) is not None:
-            continue
-        told = await read_storage(clients(chain), "ParachainInfo", "ParachainId")
-        if told != chain.para_id:
-            raise InvalidRequest(
-                f"chains.{chain.name}.para_id {chain.para_id} is wrong: its nodes say {told}, and the transfer would go to another chain"
-            )
+        if trust_of(chain) is None:
+            await _check(clients, chain, registry)
+
+
+async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None:
+    told = await read_storage(clients(chain), "ParachainInfo", "ParachainId")
+    if told != chain.para_id:
+        raise InvalidRequest(
+            f"chains.{chain.name}.para_id {chain.para_id} is wrong: its nodes say {told}, and messages would go to another chain"
+        )
+    relay = registry.relay_of(chain)
+    if relay is None:
+        raise Inconclusive(f"the registry has no relay chain of {chain.name}")
+    head = await read_storage(clients(relay), "Paras", "Heads", chain.para_id)
+    if head is None:
+        raise InvalidRequest(
+            f"chains.{chain.name}.para_id {chain.para_id} is wrong: {relay.name} has no parachain with that id"
+        )
+    try:
+        number, _ = decode_compact(head, _PARENT)
+        block = await clients(chain).call("chain_getBlockHash", number)
+    except (Refusal, ChainUnreachable, ChainRefused) as error:
+        raise Inconclusive(
+            f"the block of {chain.name} that {relay.name} has could not be found: {error}"
+        ) from None
+    if block is None:
+        raise Inconclusive(
+            f"the nodes of {chain.name} don't have its block {number} yet, which {relay.name} has"
+        )
+    if block != f"0x{blake2b(head, digest_size=32).hexdigest()}":
+        raise InvalidRequest(
+            f"chains.{chain.name} is not the parachain {chain.para_id} of {relay.name}: its block {number} is another one, and messages would go to another chain"
+        )
