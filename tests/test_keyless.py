@@ -50,6 +50,10 @@ def refusal(field: str, confirm: str = CONFIRM) -> Any:
         (b"Parent".ljust(32, b"\0"), says("sovereign", "account")),
         (b"\x12" * 19 + b"\x13" + bytes(12), says("Ethereum", "address")),
         (bytes(12) + b"\x12" * 19 + b"\x13", says("Ethereum", "address")),
+        # A precompile, and where tokens are burnt.
+        (bytes(19) + b"\x01", says("zeros")),
+        (bytes(18) + b"\xde\xad", says("zeros")),
+        (bytes(17) + b"\x01\xde\xad", ""),
         (bytes.fromhex(BOB_HEX[2:]), ""),
         # An account of Hydration that the key of an Ethereum address holds.
         (b"ETH\0" + b"\x12" * 20 + bytes(8), ""),

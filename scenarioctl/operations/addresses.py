@@ -27,7 +27,8 @@ class ShowAddress:
 
 #: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell. `pallet`, `parachain`
 #: and `relay`: sovereign accounts of those. `ethereum`: controlled by the key of an Ethereum address. `padded`: an
-#: Ethereum address that somebody filled up with zeros. `constant`: the same byte throughout.
+#: Ethereum address that somebody filled up with zeros. `constant`: the same byte
+#: throughout, or 20 bytes of zeros but for the last two.
 AddressKind: TypeAlias = Literal["account", "pallet", "parachain", "relay", "ethereum", "padded", "constant"]
 
 

@@ -17,6 +17,8 @@ CONFIRM = "confirm it with --yes (yes) if you mean it"
 _PADDING = bytes(24)
 #: What stands beside an Ethereum address of 20 bytes that somebody padded to 32.
 _EVM_PADDING = bytes(12)
+#: How addresses of 20 bytes begin that contracts of the chain itself have, and 0x…dEaD, where people burn tokens.
+_LOW = bytes(18)
 #: What pallet-revive puts behind one.
 _REVIVE_PADDING = b"\xee" * 12
 
@@ -53,6 +55,8 @@ def kind_of(account: bytes) -> AccountKind:
         return AccountKind(name="parachain", words=words, id=str(number))
     if account == b"Parent".ljust(32, b"\0"):
         return AccountKind(name="relay", words="the sovereign account of the relay chain")
+    if len(account) == 20 and account.startswith(_LOW):
+        return AccountKind(name="constant", words="an address of zeros but for its end")
     if len(account) != 32:
         return AccountKind(name="ethereum", words="an Ethereum address", id="0x" + account.hex())
     if _EVM_PADDING in (account[:12], account[20:]):
