@@ -82,11 +82,14 @@ def test_no_built_in_chain_has_closed() -> None:
     assert all(chain.source and chain.read for chain in CLOSED.values())
 
 
-def test_ethereum_gets_no_endpoints() -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [("endpoints", ["wss://rpc.example.org"]), ("assets", [{"id": 5, "symbol": "DOT"}])]
+)
+def test_ethereum_gets_no_endpoints_and_no_assets(key: str, value: Any) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        Registry({"ethereum": {"endpoints": ["wss://rpc.example.org"]}})
+        Registry({"ethereum": {key: value}})
 
-    assert str(refused.value) == says("chains.ethereum.endpoints")
+    assert str(refused.value) == says(f"chains.ethereum.{key}")
     assert "ethereum" not in {chain.name for chain in Registry().to_ask()}
 
 

@@ -205,10 +205,11 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
             raise InvalidRequest(
                 f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {' or '.join(_OVERRIDES)}, or a new name"
             )
-    if chain.is_ethereum and table.get("endpoints"):
-        raise InvalidRequest(
-            f"chains.{chain.name}.endpoints cannot be used: nothing is read from {chain.title}, expected none"
-        )
+    for key in _OVERRIDES if chain.is_ethereum else ():
+        if table.get(key):
+            raise InvalidRequest(
+                f"chains.{chain.name}.{key} cannot be used: nothing is read from {chain.title}, and assets go there only as Snowbridge knows them, expected none"
+            )
     return replace(chain, endpoints=tuple(table["endpoints"])) if "endpoints" in table else chain
 
 
