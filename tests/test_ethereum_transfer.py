@@ -128,6 +128,14 @@ def test_offline_nothing_is_sent_to_ethereum(source: str, asset_id: str) -> None
     assert str(refused.value) == says(source, "Ethereum")
 
 
+def test_an_asset_that_goes_no_further_is_not_sent_to_the_asset_hub_first() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(transfer("HDX", source="hydraDx"), ASSETS, fee_settled=True)
+
+    assert str(refused.value) == says("HDX", "only assetHub")
+    assert "first" not in str(refused.value)
+
+
 def test_an_asset_that_ethereum_has_no_token_for_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(transfer("1984"), ASSETS, fee_settled=True)
@@ -269,7 +277,7 @@ def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(network: FakeNe
     warnings = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
     assert warnings == [
         says("from Polkadot to Ethereum", "minutes to hours"),
-        says("1.53 DOT", "assetHub"),
+        says("1.53 DOT", "1 AAVE", "assetHub", RECEIVER),
         says("1 AAVE", format_ethereum_account(bytes.fromhex(AAVE_CONTRACT[2:]))),
     ]
     hub, bridge = network.chains.values()

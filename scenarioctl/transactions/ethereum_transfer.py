@@ -136,10 +136,11 @@ class _EthereumBuilder:
     def _say(self, token: "Asset", fee: int) -> tuple[str, ...]:
         transfer = self.transfer
         source, ethereum = transfer.source, transfer.destination
+        receiver = ethereum.account_format.format(transfer.beneficiary, 0)
         what = "Ether"
         if token.kind != "native":
             what = f"the token {ethereum.account_format.format(bytes.fromhex(token.id[2:]), 0)}"
         return (
-            f"{source.name} takes about {self.assets.native(source).amount(fee)} for delivery to Ethereum, in addition to the amount and the transaction fee.",
+            f"{source.name} takes about {self.assets.native(source).amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {receiver} on Ethereum, in addition to the amount and the transaction fee.",
             f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does.",
         )

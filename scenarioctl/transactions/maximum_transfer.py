@@ -62,8 +62,7 @@ async def find_maximum(
             else ""
         )
         raise InvalidRequest(f"amount max is nothing: {stopped or held}", advice=advice)
-    # Between chains, what delivery takes is not known yet: a smaller amount tells.
-    amount = budget if transfer.is_local else max(budget // 2, 1)
+    amount = _first_tried(transfer, budget)
     for _ in range(_ROUNDS):
         tried, costs = (
             amount,
@@ -78,6 +77,14 @@ async def find_maximum(
             break
     amount = min(amount, tried)
     return Maximum(amount=amount, note=_describe(transfer, figures, amount, budget - amount))
+
+
+def _first_tried(transfer: Transfer, budget: int) -> int:
+    """Return an amount that tells the costs: between chains, what delivery takes has to be left of *budget*."""
+    if transfer.is_local:
+        return budget
+    # Delivery to Ethereum can take more than half of it, and any amount goes there.
+    return 1 if transfer.destination.is_ethereum else max(budget // 2, 1)
 
 
 async def _read_figures(

@@ -89,7 +89,7 @@ async def query_delivery(
     if len(inputs) > 2:
         # Newer runtimes want to know in which asset.
         here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
-        arguments.append({f"V{version}": here})
+        arguments.append({f"V{version}": {"Concrete": here} if version == 3 else here})
     answer = await query_runtime_api_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
     items = next(iter(answer.values()))
     return [_fee(client.chain, "delivery", item["id"], int(item["fun"]["Fungible"])) for item in items]

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.chains.locations import across, junctions_of, place_of, read_location
+from scenarioctl.chains.locations import absolute, across, junctions_of, place_of, read_location, seen_from
 from scenarioctl.chains.trust import accepts_reserve, is_beyond_bridge
 from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.route_rows import find_row
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -45,15 +46,24 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
         )
     if not is_beyond_bridge(source, destination, registry):
         if destination.is_ethereum:
-            raise refusal(
-                transfer,
-                "only assetHub sends assets to Ethereum. Send it to assetHub first, and from there in a second transaction",
-            )
+            reason = "only assetHub sends assets to Ethereum"
+            if _goes_on_to_ethereum(transfer, registry):
+                reason += ". Send it to assetHub first, and from there in a second transaction"
+            raise refusal(transfer, reason)
         hubs = [hub.name for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
         raise refusal(
             transfer,
             f"the bridge between {source.consensus} and {destination.consensus} joins only their Asset Hubs. Make it separate transfers by way of {' and '.join(hubs)}",
         )
+
+
+def _goes_on_to_ethereum(transfer: Transfer, registry: "Registry") -> bool:
+    """Tell whether the Asset Hub of Polkadot sends the asset to Ethereum, once it is there."""
+    source, hub = transfer.source, registry.find(ENDS["Polkadot"])
+    if not transfer.asset.location:
+        return False
+    identity = across(absolute(transfer.asset.location, source.para_id), source.consensus, hub.consensus)
+    return find_row(hub.name, transfer.destination.name, seen_from(identity, hub.para_id)) is not None
 
 
 def bridge_type(

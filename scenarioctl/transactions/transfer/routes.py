@@ -109,6 +109,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         raise refusal(
             transfer,
             f"only a connection to {transfer.source.name} tells what it takes for delivery to Ethereum",
+            advice="; use xcm asset-transfer without --offline",
         )
     if fee_settled or not pays_with_itself(transfer):
         return route
