@@ -368,6 +368,7 @@ def test_another_reserve_of_an_asset_of_ethereum_is_refused(network: FakeNetwork
         (ALICE, ("20 bytes",)),
         ("0x" + "00" * 20, ("nobody", "--yes")),
         (AAVE_CONTRACT, ("AAVE", "contract")),
+        ("0x27ca963c279c93801941e1eb8799c23f407d68e7", ("Snowbridge", "contract")),
     ],
 )
 def test_an_account_that_could_lose_the_tokens_is_refused(

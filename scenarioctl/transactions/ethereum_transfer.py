@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: A fee from here on says that the bridge is closed: it is u128::MAX and more, which the runtime cuts off there.
 _CLOSED = U128_MAX // 2
+#: The contract of Snowbridge on Ethereum (Snowfork/snowbridge, contracts/test/ForkUpgradeForAssetRecovery202510.t.sol, read 2026-11-23).
+_GATEWAY = bytes.fromhex("27ca963c279c93801941e1eb8799c23f407d68e7")
 
 
 async def build_ethereum_transfer(
@@ -85,9 +87,13 @@ class _EthereumBuilder:
         return replace(draft, warnings=(*draft.warnings, *self._say(token, fee)))
 
     def _check_beneficiary(self) -> None:
-        """Refuse contracts of tokens, which pass on nothing that they get."""
+        """Refuse contracts of tokens and of the bridge, which pass on nothing that they get."""
         ethereum, account = self.transfer.destination, self.transfer.beneficiary
         written = ethereum.account_format.format(account, 0)
+        if account == _GATEWAY:
+            raise InvalidRequest(
+                f"beneficiary {written} is the contract of Snowbridge itself on Ethereum: what it gets is lost"
+            )
         for token in self.assets.all(ethereum):
             if token.id == written.lower():
                 raise InvalidRequest(
