@@ -70,6 +70,8 @@ class Traps(FakeChain):
         self.counts: dict[bytes, int] = {}
         #: Whether its node runs dry runs.
         self.tries = True
+        #: Whether what is claimed goes back into the trap.
+        self.traps_again = False
 
     def trap(self, number: int, *found: Any, count: int = 1) -> None:
         self.found[number] = list(found)
@@ -97,7 +99,8 @@ class Traps(FakeChain):
             TABLE, "XcmPallet", {"parents": 0, "interior": {"X1": [signer]}}, call.args["assets"]
         )
         claimed = {"AssetsClaimed": {"hash": hash, "origin": OF_ALICE, "assets": call.args["assets"]}}
-        effects = call_effects(events=({"XcmPallet": claimed},))
+        again = ({"XcmPallet": {"AssetsTrapped": claimed["AssetsClaimed"]}},) if self.traps_again else ()
+        effects = call_effects(events=({"XcmPallet": claimed}, *again))
         if not (hash and self.counts.get(hash)):
             effects = call_effects(result=UNKNOWN_CLAIM)
         return "0x" + TABLE.encode(TABLE.api_method("DryRunApi", "dry_run_call").output_type, effects).hex()
@@ -290,6 +293,17 @@ def test_only_a_claim_that_a_dry_run_proves_is_called_claimable(chain: Traps, as
     assert [each["claimable"] for each in (*both, alone)] == [False, True, False]
     assert both[0]["summary"] == says("2.5 DOT", BOB, "fails in a dry run", "another entry")
     assert alone["summary"] == says("2.5 DOT", BOB, "fails in a dry run", "LocalExecutionIncomplete")
+
+
+def test_a_claim_that_only_traps_them_again_is_refused(chain: Traps, ask: Ask) -> None:
+    chain.traps_again = True
+    chain.trap(NUMBER - 2, trapped())
+
+    (row,) = rows(ask("trapped", "--json"))
+    built = ask("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
+
+    assert (row["claimable"], row["summary"]) == (False, says(ALICE, "again"))
+    assert (built.code, built.out, built.err.strip()) == (6, "", says("Error: ", "again"))
 
 
 def test_where_no_dry_run_is_possible_a_claim_is_unknown(chain: Traps, ask: Ask) -> None:

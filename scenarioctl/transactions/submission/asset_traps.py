@@ -117,7 +117,11 @@ async def try_claim(
         and event.fields["hash"] == trap.event.fields["hash"]
         for event in result.events
     )
-    if claimed or result.failure or result.unknown:
+    if result.failure or result.unknown:
+        return result
+    if any(event.pallet == trap.event.pallet and event.name == "AssetsTrapped" for event in result.events):
+        return replace(result, failure=f"{chain.name} traps assets again")
+    if claimed:
         return result
     # The same assets in the name of the same account, whose origin has its network once and once not.
     return replace(result, failure=f"{chain.name} takes them from another entry of the trap")
