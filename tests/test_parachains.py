@@ -1,20 +1,26 @@
 """Transfers of chains of whose trust nothing is written: only a check may open them, and over the backing chain alone."""
 
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.errors import ChainRefused, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.transfer.build import build_candidates
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import Route, candidate_routes, find_route
+from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
-from tests.runtimes import BOB
+from tests.runtimes import BOB, bundled
 
 OWN: dict[str, Any] = {"id": 0, "symbol": "OWN", "decimals": 12, "location": "0/Here"}
 #: A parachain that says of its assets where they live; the Asset Hub lists the parachain's own.
@@ -110,6 +116,66 @@ def test_an_asset_without_a_location_has_no_way() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, Assets(known), fee_settled=True)
     assert str(refused.value) == says("set location in [[chains.own.assets]]")
+
+
+@pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(2222)"), ("own", 0)])
+@pytest.mark.parametrize("answer", [True, False, None])
+def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
+    source: str, asset: object, answer: bool | None
+) -> None:
+    """Of a parachain that accepts a teleport and a reserve transfer, a dry run takes both."""
+    known = registry(assets=[OWN, *PARACHAIN["assets"]])
+    destination = "own" if source == "assetHub" else "assetHub"
+    wanted = transfer(source, destination, asset, known)
+    table = bundled("assetHub")
+    builder = TransferBuilder(
+        clients=lambda chain: Asked(chain, answer),  # type: ignore[arg-type, return-value]
+        assets=Assets(known),
+        transfer=wanted,
+        table=table,
+        known_destination=None,
+    )
+    drafts = build_candidates(wanted, table, assets=Assets(known))
+    assert len(drafts) == 2
+    if answer is None:
+        with pytest.raises(ChainUnreachable) as unknown:
+            finish(builder.accepted_forms(drafts))
+        assert str(unknown.value) == says("assetHub", "own", "teleport")
+        return
+
+    (draft,) = finish(builder.accepted_forms(drafts))
+
+    assert (draft.call.args["assets_transfer_type"] == "Teleport") == answer
+
+
+class Asked:
+    """The Asset Hub, which is asked whether it takes the asset by teleport; None: it has no such API."""
+
+    def __init__(self, chain: Chain, answer: bool | None) -> None:
+        assert chain.name == "assetHub"
+        self.chain = chain
+        self.answer = answer
+
+    async def table(self) -> RuntimeTable:
+        return bundled("assetHub")
+
+    async def raw_runtime_call(self, name: str, *_: object) -> dict[str, bool]:
+        assert name == "TrustedQueryApi_is_trusted_teleporter"
+        if self.answer is None:
+            raise ChainUnreachable("it went away")
+        return {"Ok": self.answer}
+
+
+def test_offline_nothing_can_be_told(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(tomli_w.dumps({"chains": {"own": PARACHAIN, "assetHub": HUB}}))
+    words = ("--from", "assetHub", "--to", "own", "--asset", "DOT", "--amount", "1000000000000")
+    receiver = ("--destinationaddress", "0x" + BOB.hex(), "--sender", "0x" + BOB.hex(), "--check")
+    ended = scenarioctl("--offline", "--config", str(config), "xcm", "asset-transfer", *words, *receiver)
+
+    assert ended.code == 5
+    assert ended.err.endswith("\n")
+    assert ended.err.splitlines()[-1] + "\n" == says("own", "assetHub", "offline").printed
 
 
 #: A header: the parent's hash, the number 5 as a compact, and the rest.

@@ -71,13 +71,23 @@ async def draft_transfer(
     safe route exists, ChainUnreachable where the source has no runtime table.
     """
     from scenarioctl.transactions.transfer.build import build_transfer
-    from scenarioctl.transactions.transfer.routes import candidate_routes, check_chains, check_route
+    from scenarioctl.transactions.transfer.routes import (
+        candidate_routes,
+        check_chains,
+        check_route,
+        is_judged_by_runtime,
+    )
 
     source, destination = transfer.source, transfer.destination
     if sender is not None and not transfer.is_local:
         # A check may open a route for an asset that has none without it.
-        if app.settings.offline or not candidate_routes(transfer, app.assets):
+        if not candidate_routes(transfer, app.assets):
             check_chains(transfer, app.registry)
+        elif app.settings.offline and any(map(is_judged_by_runtime, (source, destination))):
+            raise ChainUnreachable(
+                f"whether {destination.name} takes {transfer.asset.display_name} from {source.name} can't be told offline",
+                advice=app.settings.online_advice,
+            )
     elif sender is None or not app.settings.offline:
         # A transfer that no runtime could make is refused before a node is asked, and not for the lack of a runtime.
         check_route(transfer, app.assets)

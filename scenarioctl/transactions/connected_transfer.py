@@ -13,7 +13,12 @@ from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import came_over_bridge, find_route, pays_with_itself
+from scenarioctl.transactions.transfer.routes import (
+    came_over_bridge,
+    find_route,
+    is_judged_by_runtime,
+    pays_with_itself,
+)
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
@@ -196,7 +201,7 @@ class TransferBuilder:
             # Where its price is not known, the ways without it are still tried.
             with suppress(Inconclusive, ChainUnreachable):
                 held, fee = await self._fee_beside(await self._destination_table())
-        drafts = self._candidates(known, fee if held is not None else 0)
+        drafts = await self.accepted_forms(self._candidates(known, fee if held is not None else 0))
         checks = []
         for draft in drafts:
             two = _has_fee_beside(draft)
@@ -213,6 +218,28 @@ class TransferBuilder:
             for reason in check.reasons
         )
         return drafts[checks.index(worst)], replace(worst, reasons=reasons)
+
+    async def accepted_forms(self, drafts: "tuple[Draft, ...]") -> "tuple[Draft, ...]":
+        """Return those of *drafts* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
+
+        Dry runs don't tell them apart where the parachain accepts both; the backing would end up in the wrong place.
+        """
+        from scenarioctl.transactions.simulation.configured_reserves import trusts_as_teleporter
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+
+        transfer = self.transfer
+        ends = (transfer.source, transfer.destination)
+        parachain = next(filter(is_judged_by_runtime, ends), None)
+        if parachain is None or not any(map(_is_teleport, drafts)):
+            return drafts
+        hub = transfer.destination if parachain == transfer.source else transfer.source
+        try:
+            teleports = await trusts_as_teleporter(self.clients, transfer, trusting=hub, keeper=parachain)
+        except Inconclusive as problem:
+            raise ChainUnreachable(
+                f"whether {hub.name} takes {transfer.asset.display_name} from {parachain.name} by teleport could not be asked for ({problem})"
+            ) from None
+        return tuple(draft for draft in drafts if _is_teleport(draft) == teleports)
 
     def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
         return build_candidates(
@@ -262,6 +289,10 @@ def _has_fee_beside(draft: "Draft") -> bool:
     return bool(arguments["assets_transfer_type"] != arguments["fees_transfer_type"])
 
 
+def _is_teleport(draft: "Draft") -> bool:
+    return bool(draft.call.args["assets_transfer_type"] == "Teleport")
+
+
 def _say_type(draft: "Draft") -> str:
-    kind = "a teleport" if draft.call.args["assets_transfer_type"] == "Teleport" else "a reserve transfer"
+    kind = "a teleport" if _is_teleport(draft) else "a reserve transfer"
     return f"{kind} with its fee beside it" if _has_fee_beside(draft) else kind

@@ -45,11 +45,22 @@ async def trusts_as_reserve(
     clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
 ) -> bool:
     """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
+    return await _query_trust(clients, transfer, trusting, keeper, "is_trusted_reserve")
+
+
+async def trusts_as_teleporter(
+    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
+) -> bool:
+    """Tell whether the runtime of *trusting* takes the asset from *keeper* by teleport now; Inconclusive if it doesn't tell."""
+    return await _query_trust(clients, transfer, trusting, keeper, "is_trusted_teleporter")
+
+
+async def _query_trust(
+    clients: Clients, transfer: Transfer, trusting: "Chain", other: "Chain", method: str
+) -> bool:
     asset = {"id": read_location(location_on(transfer, trusting)), "fun": {"Fungible": transfer.amount}}
-    arguments = ({"V5": asset}, {"V5": read_location(place_of(keeper, trusting))})
-    return bool(
-        await query_runtime_api_result(clients(trusting), "TrustedQueryApi", "is_trusted_reserve", *arguments)
-    )
+    arguments = ({"V5": asset}, {"V5": read_location(place_of(other, trusting))})
+    return bool(await query_runtime_api_result(clients(trusting), "TrustedQueryApi", method, *arguments))
 
 
 async def _check(clients: Clients, transfer: Transfer, hub: "Chain", location: str) -> None:
