@@ -53,7 +53,7 @@ def find_differences() -> Iterator[Difference]:
             "polkadot.js": read_polkadot_js(packages[POLKADOT_JS], folder),
             "SubWallet": read_subwallet(packages[SUBWALLET], folder),
         }
-        yield from compare_chains((chain for chain in Registry().all() if chain.relay), registries)
+        yield from compare_chains(Registry().to_ask(), registries)
         yield from compare_versions(
             {source.literal: source.spec_version for source in bundle_runtimes.SOURCES}, newest_versions()
         )

@@ -46,9 +46,9 @@ class CarriedData:
         """Return the nodes whose data *node* or one of its neighbors uses."""
         return self._data.sources(node.form) | self._near.get(node.id, set())
 
-    def _check_asset(self, node: Node, drafted: "Drafted") -> None:
-        """Refuse a step that sends another asset than the swap brings whose amount it uses, or from another chain."""
-        for source in sorted(self._sources(node)):
+    def _check_asset(self, sources: set[str], drafted: "Drafted") -> None:
+        """Refuse a step that sends another asset than the swaps in *sources* bring, or from another chain."""
+        for source in sorted(sources):
             received, sent = self._drafts[source].received, drafted.sent
             if received is None or sent is None or (received.chain, received.id) == (sent.chain, sent.id):
                 continue
@@ -56,10 +56,9 @@ class CarriedData:
                 f"it sends {sent.display_name} from {sent.chain}, but uses the minimum received of the swap in node {shorten(source)}, {received.display_name} on {received.chain}: expected the same asset on the same chain"
             )
 
-    def _needs(self, node: Node) -> tuple[str, ...]:
-        """Return the nodes whose transactions have to be in a block before that of *node*, in order."""
-        direct = self._sources(node)
-        needed = {name for source in direct for name in (*self._drafts[source].after, source)}
+    def _needs(self, sources: set[str]) -> tuple[str, ...]:
+        """Return *sources* and the nodes that they need, whose transactions have to be in a block before, in order."""
+        needed = {name for source in sources for name in (*self._drafts[source].after, source)}
         return tuple(name for name in self._drafts if name in needed)
 
     def add(self, node: Node, drafted: "Drafted") -> "Drafted":
@@ -68,8 +67,9 @@ class CarriedData:
         *node* has its placeholders as they were before they were filled.  InvalidRequest if it sends something else than
         what the swap brings whose amount it uses.
         """
-        self._check_asset(node, drafted)
-        after = self._needs(node)
+        sources = self._sources(node)
+        self._check_asset(sources, drafted)
+        after = self._needs(sources)
         if after:
             warning = order_warning(after[-1])
             transaction = replace(drafted.transaction, warnings=(*drafted.transaction.warnings, warning))
