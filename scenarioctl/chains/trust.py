@@ -192,13 +192,11 @@ TRUST: Mapping[str, TrustFacts] = {
         ),
         source="polkadot-fellows/runtimes@cb16c0820, system-parachains/asset-hubs/asset-hub-kusama/src/xcm_config.rs",
     ),
-    "paseo": replace(
-        _POLKADOT, source="not read: paseo-network/runtimes follows the configuration of Polkadot"
-    ),
+    "paseo": replace(_POLKADOT, source="paseo-network/runtimes@05455e9, relay/paseo/src/xcm_config.rs"),
     "assetHub_paseo": replace(
         _ASSET_HUB,
         foreign_reserves=(),
-        source="not read: paseo-network/runtimes follows the configuration of Polkadot",
+        source="paseo-network/runtimes@05455e9, system-parachains/asset-hub-paseo/src/xcm_config.rs",
     ),
     "people": replace(
         _system("people/people-polkadot"),
