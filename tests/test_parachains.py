@@ -1,5 +1,6 @@
 """Transfers of chains of whose trust nothing is written: only a check may open them, and over the backing chain alone."""
 
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,38 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     (draft,) = finish(builder.accepted_forms(drafts))
 
     assert (draft.call.args["assets_transfer_type"] == "Teleport") == answer
+
+
+@pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")])
+@pytest.mark.parametrize("answer", [True, False])
+def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
+    source: str, asset: object, answer: bool
+) -> None:
+    """By the facts, Mythos takes its asset by teleport alone; the Asset Hub decides."""
+    known = Registry()
+    destination = "mythos" if source == "assetHub" else "assetHub"
+    receiver = bytes(range(known.find(destination).account_format.length))
+    wanted = replace(transfer(source, destination, asset, known), beneficiary=receiver)
+    table = bundled("assetHub")
+    builder = TransferBuilder(
+        clients=lambda chain: Asked(chain, answer),  # type: ignore[arg-type, return-value]
+        assets=Assets(known),
+        transfer=wanted,
+        table=table,
+        known_destination=None,
+    )
+    with pytest.raises(InvalidRequest) as closed:
+        find_route(wanted, Assets(known), fee_settled=True)
+    assert str(closed.value) == says("MYTH", "assetHub", "ForeignAssets.Reserves", "--check")
+    drafts = build_candidates(wanted, table, assets=Assets(known))
+    assert [draft.call.args["assets_transfer_type"] for draft in drafts] == ["Teleport"]
+
+    if answer:
+        assert finish(builder.accepted_forms(drafts)) == drafts
+        return
+    with pytest.raises(InvalidRequest) as refused:
+        finish(builder.accepted_forms(drafts))
+    assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
 
 
 class Asked:

@@ -371,7 +371,7 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
             "assetHub",
             "mythos",
             "1/Parachain(3369)",
-            ("MYTH", "teleport", "ForeignAssets.Reserves", "teleportable"),
+            ("MYTH", "teleport", "ForeignAssets.Reserves", "teleportable", "dry run"),
         ),
         ("hydraDx", "astar", "ASTR", ("ASTR", "--check")),
         ("hydraDx", "mythos", 30, ("MYTH", "--check")),

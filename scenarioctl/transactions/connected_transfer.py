@@ -12,17 +12,19 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import (
     came_over_bridge,
     find_route,
     is_judged_by_runtime,
     pays_with_itself,
+    teleport_to_ask,
 )
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
@@ -222,24 +224,45 @@ class TransferBuilder:
     async def accepted_forms(self, drafts: "tuple[Draft, ...]") -> "tuple[Draft, ...]":
         """Return those of *drafts* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
 
-        Dry runs don't tell them apart where the parachain accepts both; the backing would end up in the wrong place.
+        InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart where the parachain accepts both; the backing would end up in the wrong place.
         """
         from scenarioctl.transactions.simulation.configured_reserves import trusts_as_teleporter
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
-        transfer = self.transfer
-        ends = (transfer.source, transfer.destination)
-        parachain = next(filter(is_judged_by_runtime, ends), None)
-        if parachain is None or not any(map(_is_teleport, drafts)):
+        asked = self._who_is_asked(drafts)
+        if asked is None:
             return drafts
-        hub = transfer.destination if parachain == transfer.source else transfer.source
+        transfer = self.transfer
+        hub, parachain = asked
+        name = transfer.asset.display_name
         try:
             teleports = await trusts_as_teleporter(self.clients, transfer, trusting=hub, keeper=parachain)
         except Inconclusive as problem:
             raise ChainUnreachable(
-                f"whether {hub.name} takes {transfer.asset.display_name} from {parachain.name} by teleport could not be asked for ({problem})"
+                f"whether {hub.name} takes {name} from {parachain.name} by teleport could not be asked for ({problem})"
             ) from None
-        return tuple(draft for draft in drafts if _is_teleport(draft) == teleports)
+        accepted = tuple(draft for draft in drafts if _is_teleport(draft) == teleports)
+        if not accepted:
+            raise refusal(
+                transfer,
+                f"it goes there only by teleport, and {hub.name} takes {name} from {parachain.name} by no teleport now",
+            )
+        return accepted
+
+    def _who_is_asked(self, drafts: "tuple[Draft, ...]") -> "tuple[Chain, Chain] | None":
+        """Return the Asset Hub that decides by which of *drafts* it takes the asset of the second chain; None if all may be tried."""
+        transfer = self.transfer
+        ends = (transfer.source, transfer.destination)
+        if not any(map(_is_teleport, drafts)):
+            return None
+        deciding = teleport_to_ask(transfer, self.assets.registry)
+        if deciding is not None:
+            hub, _ = deciding
+        elif any(map(is_judged_by_runtime, ends)):
+            hub = next(chain for chain in ends if not is_judged_by_runtime(chain))
+        else:
+            return None
+        return hub, next(chain for chain in ends if chain != hub)
 
     def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
         return build_candidates(

@@ -77,6 +77,8 @@ class Route:
         return self.via is not None and (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
 
 
+#: What a refusal adds where a check may open the route.
+_BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
 CANDIDATES = (
     Candidate(source="hydration", destination="asset_hub", types=("Teleport", "LocalReserve")),
@@ -100,7 +102,8 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     hub = check_chains(transfer, registry)
     route = resolve(transfer, registry)
     if route is None:
-        raise refusal(transfer, _explain(transfer, registry))
+        advice = _BY_CHECK if teleport_to_ask(transfer, registry) is not None else ""
+        raise refusal(transfer, _explain(transfer, registry), advice=advice)
     by_kind = _find_row_by_kind(transfer, hub)
     route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
@@ -176,6 +179,8 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     route = resolve(transfer, assets.registry)
     if route is not None:
         return (route,) if _opens_by_check(transfer, route, hub) else ()
+    if teleport_to_ask(transfer, assets.registry) is not None:
+        return (Route(first="Teleport"),)
     if hub not in (source, destination):
         return ()
     for candidate in CANDIDATES:
@@ -205,6 +210,13 @@ def _routes_over_reserve(transfer: Transfer, hub: "Chain", registry: "Registry")
     return ()
 
 
+def teleport_to_ask(transfer: Transfer, registry: "Registry") -> "tuple[Chain, str] | None":
+    """Return the chain that decides whether the asset may be teleported, and its storage item; None if the facts decide."""
+    if not transfer.asset.location:
+        return None
+    return teleport_decided_by(transfer.destination, identity_of(transfer), transfer.source, registry)
+
+
 def is_judged_by_runtime(chain: "Chain") -> bool:
     """Tell whether a dry run may open transfers of *chain*, of which no trust facts are written.
 
@@ -226,7 +238,7 @@ def _say_untold(transfer: Transfer, chain: "Chain", registry: "Registry") -> str
         )
     if not _routes_over_reserve(transfer, hub, registry):
         return ""
-    return "; with --check and --sender, a dry run of every hop may prove it"
+    return _BY_CHECK
 
 
 def pays_with_itself(transfer: Transfer) -> bool:
@@ -315,10 +327,7 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     else:
         reason = "no such transfer has been proven to arrive"
     # No form is tried of a way whose call needs a quote (`_opens_by_check`).
-    by_check = (
-        "" if route.needs_last_hop_fee else "; with --check and --sender, a dry run of every hop may prove it"
-    )
-    raise refusal(transfer, reason, advice=by_check)
+    raise refusal(transfer, reason, advice="" if route.needs_last_hop_fee else _BY_CHECK)
 
 
 def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
@@ -375,7 +384,7 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     )
     if holds_only_its_own:
         return f"{destination.name} holds only {destination.symbol}"
-    undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
+    undecided = teleport_to_ask(transfer, registry)
     if undecided is not None:
         chain, item = undecided
         return f"it goes there only by teleport, and {chain.name} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
