@@ -1,7 +1,6 @@
 """The application that every handler receives: settings, store, chains, clock and ids."""
 
 import os
-import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -36,6 +35,9 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 def random_scenario_id() -> str:
     """Return 9 unguessable characters of `A-Z a-z 0-9`."""
+    # Most commands make none, and it takes 5 ms to load.
+    import secrets
+
     number = secrets.randbelow(len(_ALPHABET) ** 9)
     digits = []
     for _ in range(9):
