@@ -3,8 +3,10 @@
 Endpoints are from npm @polkadot/apps-config 0.171.1.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
 from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  All were read on READ.
 
-SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost and Pendulum changed to
-Polkadot's, and registries still list their old ones (63, 6, 56).  Addresses are read with any prefix.
+SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost, Bifrost Kusama and Pendulum
+changed to Polkadot's, and registries still list their old ones (63, 6, 6, 56).  For Bifrost Kusama, of which no new runtime
+was read: bifrost-io/bifrost, pull request 1537, and novasamatech/nova-utils@aedfd3971 (prefix 0, formerly 6).  Addresses
+are read with any prefix.
 """
 
 from scenarioctl.chains.addresses import ACCOUNT_KEY_20
