@@ -109,6 +109,35 @@ def test_without_a_genesis_any_node_could_answer_for_it(role: str) -> None:
     assert ("set genesis in [chains.own]" in str(refused.value)) == (role == "parachain")
 
 
+@pytest.mark.parametrize(
+    ("declared", "accepts"),
+    [
+        ({"para_id": 2034}, True),
+        ({"para_id": 2222, "spec_name": "hydradx"}, True),
+        ({"para_id": 2034, "relay": "kusama"}, False),
+        ({"para_id": 2222}, False),
+        ({"para_id": 2222, "spec_name": "basilisk"}, False),
+    ],
+)
+def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
+    declared: dict[str, Any], accepts: bool
+) -> None:
+    relay = declared.get("relay", "polkadot")
+    known = Registry({"own": PARACHAIN | {"role": "dex"} | declared})
+    hub = known.asset_hub(known.find("own"))
+    assert hub is not None
+    wanted = transfer(hub.name, "own", "DOT" if relay == "polkadot" else "KSM", known)
+
+    if accepts:
+        assert find_route(wanted, Assets(known), fee_settled=True).first == "LocalReserve"
+        return
+    # Its runtime is asked, like that of any parachain.
+    assert candidate_routes(wanted, Assets(known)) == (Route(first="LocalReserve"),)
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, Assets(known), fee_settled=True)
+    assert str(refused.value) == says("the assets that own accepts from other chains are not known", "dex")
+
+
 def test_an_asset_without_a_location_has_no_way() -> None:
     known = registry(assets=[])
     wanted = transfer("own", "assetHub", "OWN", known)

@@ -464,7 +464,7 @@ def test_a_second_asset_hub_under_one_relay_is_refused() -> None:
 def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
     tables = {
         "lone": {"role": "relay", "symbol": "ABC", "decimals": 12},
-        "exchange": {"role": "dex", "relay": "lone", "para_id": 2000, "symbol": "XYZ", "decimals": 12},
+        "exchange": {"role": "dex", "relay": "lone", "para_id": 2034, "symbol": "XYZ", "decimals": 12},
     }
     registry = Registry(tables)
     assets = Assets(registry)

@@ -163,7 +163,7 @@ def test_a_parachain_of_the_config_is_refused_in_both_directions(
 def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
-        '[chains.keys]\nrole = "dex"\nrelay = "polkadot"\npara_id = 3333\nsymbol = "KEY"\ndecimals = 18\naccount_bytes = 20\n'
+        '[chains.keys]\nrole = "dex"\nrelay = "polkadot"\npara_id = 3333\nspec_name = "hydradx"\nsymbol = "KEY"\ndecimals = 18\naccount_bytes = 20\n'
     )
     account = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
     line = (

@@ -329,6 +329,7 @@ class TestOverTheAssetHubBetweenTwoParachains:
                 "role": "dex",
                 "relay": "polkadot",
                 "para_id": 2099,
+                "spec_name": "hydradx",
                 "symbol": "OTH",
                 "decimals": 12,
                 "assets": [{"id": 5, "symbol": "DOT", "decimals": 10, "location": "1/Here"}],

@@ -263,7 +263,11 @@ TRUST: Mapping[str, TrustFacts] = {
         source="paritytech/project-mythical@e1da8f2, runtime/mainnet/src/xcm_config.rs",
     ),
 }
-#: The facts that a chain of config.toml declares with its role.  A parachain and a chain of contracts declare none.
+#: What identifies the runtime of Hydration in config.toml: how it calls itself, or the id that it has under Polkadot.
+HYDRATION_SPEC_NAME = "hydradx"
+HYDRATION_PARA_ID = 2034
+#: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts, and an exchange that isn't
+#: Hydration declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
     "relay": replace(_POLKADOT, source="the role in config.toml"),
     "asset_hub": replace(_ASSET_HUB, source="the role in config.toml"),
@@ -274,7 +278,15 @@ _DECLARED: Mapping[str, TrustFacts] = {
 
 def trust_of(chain: "Chain") -> TrustFacts | None:
     """Return the facts of *chain*; None if they aren't known."""
+    if chain.role == "dex" and not is_hydration(chain):
+        return None
     return TRUST.get(chain.name) or _DECLARED.get(chain.role)
+
+
+def is_hydration(chain: "Chain") -> bool:
+    """Tell whether the runtime of *chain* is Hydration's: by its name, or by its para id where that isn't another network's."""
+    by_id = chain.para_id == HYDRATION_PARA_ID and chain.consensus in ("", "Polkadot")
+    return by_id or chain.spec_name == HYDRATION_SPEC_NAME
 
 
 def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 from scenarioctl.chains.locations import absolute, across, seen_from
 from scenarioctl.chains.trust import (
+    HYDRATION_PARA_ID,
+    HYDRATION_SPEC_NAME,
     TRUST,
     ExecutionFees,
     accepts_reserve,
@@ -77,6 +79,8 @@ class Route:
         return self.via is not None and (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
 
 
+#: The roles of chains whose runtimes are asked what they accept, where no trust facts are written.
+_JUDGED_ROLES = ("parachain", "dex")
 #: What a refusal adds where a check may open the route.
 _BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
@@ -136,7 +140,7 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
         if trust_of(chain) is None:
             raise refusal(
                 transfer,
-                f"the assets that {chain.name} accepts from other chains are not known",
+                _say_unknown_facts(chain),
                 advice=_say_untold(transfer, chain, registry),
             )
     if is_bridged(transfer):
@@ -222,13 +226,20 @@ def is_judged_by_runtime(chain: "Chain") -> bool:
 
     Its genesis has to be known: else a node of another chain could answer for it.
     """
-    return trust_of(chain) is None and chain.role == "parachain" and bool(chain.genesis)
+    return trust_of(chain) is None and chain.role in _JUDGED_ROLES and bool(chain.genesis)
+
+
+def _say_unknown_facts(chain: "Chain") -> str:
+    reason = f"the assets that {chain.name} accepts from other chains are not known"
+    if chain.role == "dex":
+        return f'{reason} (role = "dex" tells them of Hydration only: para_id {HYDRATION_PARA_ID} under Polkadot, or spec_name = "{HYDRATION_SPEC_NAME}")'
+    return reason
 
 
 def _say_untold(transfer: Transfer, chain: "Chain", registry: "Registry") -> str:
     """Return what opens a transfer of a chain without trust facts; nothing if nothing does."""
     hub = registry.asset_hub(transfer.source)
-    if chain.role != "parachain" or hub is None or hub not in (transfer.source, transfer.destination):
+    if chain.role not in _JUDGED_ROLES or hub is None or hub not in (transfer.source, transfer.destination):
         return ""
     if not chain.genesis:
         return f"; set genesis in [chains.{chain.name}], so that a check can ask its runtime"
