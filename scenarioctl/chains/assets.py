@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scenarioctl.chains.asset_rows import TRUST_BACKED, kind_of, location_of, read_rows
+from scenarioctl.chains.asset_rows import TRUST_BACKED, identities_of, kind_of, location_of, read_rows
+from scenarioctl.chains.configured_assets import check_agreement, check_keys
 from scenarioctl.chains.locations import absolute, across, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
@@ -297,7 +298,7 @@ class Assets:
         )
 
     def _identities(self, asset: Asset) -> tuple[str, ...]:
-        return _identities(self.registry.find(asset.chain), asset.id, asset.kind, asset.location)
+        return identities_of(self.registry.find(asset.chain), asset.id, asset.kind, asset.location)
 
     def _identities_on(self, chain: Chain) -> Mapping[str, str]:
         """Return the ids of the assets that *chain* lists by their identities; of two with the same one, the first."""
@@ -308,7 +309,7 @@ class Assets:
                 location, kind = (
                     (row.location, row.kind) if isinstance(row, Asset) else (location_of(row), kind_of(row))
                 )
-                for identity in _identities(chain, number, kind, location):
+                for identity in identities_of(chain, number, kind, location):
                     known.setdefault(identity, number)
         return known
 
@@ -377,17 +378,7 @@ class Assets:
 
     def _from_config(self, chain: Chain, table: Mapping[str, Any], native: Asset) -> Asset:
         where = f"chains.{chain.name}.assets"
-        for key, value in table.items():
-            kinds = _CONFIG_KEYS.get(key)
-            if kinds is None:
-                raise InvalidRequest(
-                    f"{where} has the unknown key {shorten(key)}, expected one of: {', '.join(_CONFIG_KEYS)}"
-                )
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise InvalidRequest(f"{where}.{key} {shorten(value)} is not {_CONFIG_WORDS[kinds]}")
-        for key in ("id", "symbol", "decimals"):
-            if key not in table:
-                raise InvalidRequest(f"{where}.{key} is missing, expected id, symbol and decimals")
+        check_keys(where, table)
         identity = str(table["id"])
         is_native = identity == native.id
         decimals = table["decimals"]
@@ -411,7 +402,8 @@ class Assets:
         if kind == "assets":
             location = location or TRUST_BACKED.format(identity)
         if location:
-            read_location(location, field=f"{where}.location")
+            location = write_location(read_location(location, field=f"{where}.location"))
+        check_agreement(chain, table, location)
         deposit = table.get("existential_deposit")
         return Asset(
             chain=chain.name,
@@ -448,24 +440,6 @@ class Assets:
         return issuer.name if issuer is not None else ""
 
 
-_CONFIG_KEYS: Mapping[str, tuple[type, ...]] = {
-    "id": (int, str),
-    "symbol": (str,),
-    "name": (str,),
-    "decimals": (int,),
-    "existential_deposit": (int, str),
-    "kind": (str,),
-    "location": (str,),
-    "pays_fees": (bool,),
-}
-_CONFIG_WORDS: Mapping[tuple[type, ...], str] = {
-    (int, str): "a whole number",
-    (str,): "a text",
-    (int,): "a whole number",
-    (bool,): "true or false",
-}
-
-
 def _symbol_of(row: Asset | list[Any]) -> str:
     return row.symbol if isinstance(row, Asset) else str(row[1])
 
@@ -487,14 +461,3 @@ def _with_configured(
         ):
             meant[symbol] = asset.id
     return meant
-
-
-def _identities(chain: Chain, number: str, kind: str, location: str) -> tuple[str, ...]:
-    """Return the names under which the network knows an asset, seen from the relay chain."""
-    if not location or (not chain.is_network and chain.para_id is None):
-        return ()
-    name = absolute(location, chain.para_id)
-    if kind == "erc20" and chain.role == "dex":
-        # Abroad, what a contract of the exchange holds goes by its number there.
-        return (name, f"Parachain({chain.para_id})/GeneralIndex({number})")
-    return (name,)
