@@ -20,7 +20,7 @@ from scenarioctl.transactions.transfer.route_rows import routes_from
 from scenarioctl.transactions.transfer.routes import can_send, find_route
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FOREIGN_ASSET, FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
 from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, ETHEREUM, HERE, configure, held
 from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
@@ -241,6 +241,20 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNet
         yield network
 
 
+def questions(chain: FakeChain, api: str, method: str) -> list[list[Any]]:
+    """Return the arguments with which a runtime API of *chain* was called, each time."""
+    inputs = chain.table.api_method(api, method).inputs
+    found = []
+    for name, data in chain.asked:
+        if name == f"{api}_{method}":
+            at, arguments = 0, []
+            for field in inputs:
+                value, at = chain.table.decode_at(field.type_id, data, at)
+                arguments.append(value)
+            found.append(arguments)
+    return found
+
+
 Try = Callable[..., Any]
 
 
@@ -278,25 +292,16 @@ def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(network: FakeNe
     assert warnings == [
         says("from Polkadot to Ethereum", "minutes to hours"),
         says("1.53 DOT", "1 AAVE", "assetHub", RECEIVER),
+        says("(V1)", "--relayer-fee", "(V2)"),
         says("1 AAVE", format_ethereum_account(bytes.fromhex(AAVE_CONTRACT[2:]))),
     ]
     hub, bridge = network.chains.values()
-    asked = next(data for name, data in hub.asked if name == "XcmPaymentApi_query_delivery_fees")
-    place_type, sent_type, _ = (
-        field.type_id for field in hub.table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
-    )
-    place, at = hub.table.decode_at(place_type, asked, 0)
-    sent, _ = hub.table.decode_at(sent_type, asked, at)
+    place, sent, _ = questions(hub, "XcmPaymentApi", "query_delivery_fees")[0]
     expected = [*program()[:-1], {"SetTopic": bytes(32)}]
     assert place == {"V5": {"parents": 2, "interior": {"X1": [ETHEREUM]}}}
     assert sent == {"V5": expected}
     # The Bridge Hub is asked for the same.
-    ((_, data),) = [each for each in bridge.asked if each[0] == "DryRunApi_dry_run_xcm"]
-    origin_type, message_type = (
-        field.type_id for field in bridge.table.api_method("DryRunApi", "dry_run_xcm").inputs
-    )
-    origin, at = bridge.table.decode_at(origin_type, data, 0)
-    message, _ = bridge.table.decode_at(message_type, data, at)
+    ((origin, message),) = questions(bridge, "DryRunApi", "dry_run_xcm")
     assert origin == {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}
     assert message == {"V5": export_request(expected, HUB, ETHER)}
     assert message["V5"][1]["ExportMessage"]["network"] == {"Ethereum": {"chain_id": 1}}

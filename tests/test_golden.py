@@ -27,7 +27,10 @@ from scenarioctl.transactions.signing.payload import SigningOptions, signing_pay
 from scenarioctl.transactions.swap.route import parse_route
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.relayed_transfer import relayed_call
+from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 
 from .conftest import DATA
 
@@ -114,6 +117,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
 
     assert counts == {
         "transfer": 175,
+        "relayed": 5,
         "swap": 12,
         "remark": 23,
         "call": 370,
@@ -155,6 +159,25 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
     )
 
     assert_call(draft, vector)
+
+
+@of_kind("relayed")
+def test_a_transfer_with_a_relayer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
+    source = REGISTRY.find("assetHub")
+    transfer = Transfer(
+        source=source,
+        destination=REGISTRY.find("ethereum"),
+        asset=ASSETS.find(source, vector["asset"]),
+        amount=int(vector["amount"]),
+        beneficiary=from_hex(vector["beneficiary"]),
+        relayer_fee=RelayerFee(amount=int(vector["relayer_fee"]), sender=from_hex(vector["sender"])),
+    )
+    table = table_of(vector["metadata"])
+    route = find_route(transfer, ASSETS, fee_settled=True)
+    context = TransferContext(transfer=transfer, route=route, table=table, version=5)
+    weight = {part: int(value) for part, value in vector["max_weight"].items()}
+
+    assert_call(relayed_call(context, int(vector["fees"]), weight), vector)
 
 
 @of_kind("swap")

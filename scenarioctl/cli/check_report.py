@@ -25,6 +25,7 @@ _WORDS = {
     "deposit": "deposit, reserved",
     "delivery": "fee to deliver the message",
     "execution": "fee to execute the message",
+    "relayer": "fee for the relayer",
     "computed arrival": "arrives (computed)",
     "arrives": "arrives (dry run)",
 }

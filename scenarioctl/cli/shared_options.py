@@ -72,6 +72,12 @@ xcm_version_option = option(
     choices=("3", "4", "5"),
     help="Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.",
 )
+relayer_fee_option = option(
+    "--relayer-fee",
+    metavar="ETH",
+    default="",
+    help="To Ethereum: send so much Ether of --sender along for a relayer, like 0.0003. The message then goes by Snowbridge's second protocol (V2).",
+)
 
 
 #: The page of a list.

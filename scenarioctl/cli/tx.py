@@ -15,6 +15,7 @@ from scenarioctl.cli.sent_report import draw_status
 from scenarioctl.cli.shared_options import (
     RAW,
     fee_asset_option,
+    relayer_fee_option,
     signer_options,
     transfer_options,
     xcm_version_option,
@@ -134,6 +135,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @yes_option
 @xcm_version_option
+@relayer_fee_option
 @fee_asset_option
 def check(tx: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.

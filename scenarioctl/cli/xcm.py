@@ -10,6 +10,7 @@ from scenarioctl.cli.execution import perform, print_answer, print_table
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     RAW,
+    relayer_fee_option,
     transaction_options,
     transfer_options,
     xcm_version_option,
@@ -30,6 +31,7 @@ def xcm() -> None:
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW)
 @yes_option
 @xcm_version_option
+@relayer_fee_option
 @check_option
 @transaction_options
 def asset_transfer(**fields: Any) -> None:

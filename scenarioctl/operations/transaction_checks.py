@@ -46,6 +46,8 @@ class CheckTransaction:
     xcm_version: str | int | None = None
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: To Ethereum: whole Ether for a relayer. With it the message goes by Snowbridge's second protocol (V2).
+    relayer_fee: str | int | float = ""
     #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
     #: asset or that currency.
     fee_asset: str | int = ""
@@ -79,7 +81,7 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
 
     from scenarioctl.actions.drafting import require_check
 
-    given = [name for name in _TRANSFER if getattr(request, name) != ""]
+    given = [name for name in (*_TRANSFER, "relayer_fee") if getattr(request, name) != ""]
     if request.tx and given:
         raise InvalidRequest(
             f"tx and {given[0]} exclude each other: pass a transaction and its chain, or a transfer"

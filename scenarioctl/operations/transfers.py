@@ -4,8 +4,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
-from scenarioctl.actions.fields import is_maximum, note_native, note_raw, read_raw, read_xcm_version
+from scenarioctl.actions.fields import (
+    is_maximum,
+    note_native,
+    note_raw,
+    read_raw,
+    read_tokens,
+    read_xcm_version,
+)
 from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
@@ -24,9 +32,10 @@ from scenarioctl.operations.signing_fields import (
     write_transaction,
 )
 from scenarioctl.transactions.keyless_accounts import read_receiver
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.transaction_checks import CheckTransaction
 
@@ -52,6 +61,8 @@ class AssetTransfer(CheckableFields):
     xcm_version: str | int | None = None
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: To Ethereum: whole Ether of `sender` for a relayer. With it the message goes by Snowbridge's second protocol (V2).
+    relayer_fee: str | int | float = ""
 
 
 class TransferTransaction(RuntimeUsed, Checked):
@@ -99,6 +110,7 @@ async def draft_requested(
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         allow_death=bool(request.allow_death),
+        relayer_fee=_read_relayer_fee(app, request, source, destination),
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
     found: tuple[str, ...] = ()
@@ -109,3 +121,24 @@ async def draft_requested(
     counted = note_raw("amount", transfer.amount, asset)
     native = note_native(request.assetid, asset, "assetid")
     return replace(transaction, notes=(*counted, *found, *transaction.notes, *native))
+
+
+def _read_relayer_fee(
+    app: Application, request: "AssetTransfer | CheckTransaction", source: "Chain", destination: "Chain"
+) -> RelayerFee | None:
+    """Return the Ether for a relayer that the sender adds; None if they add none."""
+    given = request.relayer_fee
+    if given == "":
+        return None
+    if not destination.is_ethereum:
+        raise InvalidRequest(
+            f"relayer_fee {shorten(given)} is only for transfers to ethereum: leave it out to {destination.name}"
+        )
+    if is_maximum(request.amount):
+        raise InvalidRequest("amount max cannot be combined with relayer_fee, expected a number")
+    _, amount = read_tokens(given, app.assets.native(destination), "relayer_fee")
+    if not request.sender:
+        raise InvalidRequest(
+            "sender is missing: relayer_fee needs the account that will sign, which gets back what the fees leave"
+        )
+    return RelayerFee(amount=amount, sender=parse_sender(request.sender, source))

@@ -91,6 +91,12 @@ class TransferBuilder:
         return draft, check
 
     async def _build_over_bridge(self, sender: bytes | None) -> "Draft":
+        if self.transfer.relayer_fee is not None:
+            from scenarioctl.transactions.relayed_ethereum_transfer import build_relayed_transfer
+
+            relayed = await build_relayed_transfer(self.clients, self.assets, self.transfer, self.table)
+            self.beside = (relayed.ether, self.transfer.relayer_fee.amount)
+            return relayed.draft
         if self.transfer.destination.is_ethereum:
             from scenarioctl.transactions.ethereum_transfer import build_ethereum_transfer
 

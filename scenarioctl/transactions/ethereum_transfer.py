@@ -1,14 +1,13 @@
 """Transfers from the Asset Hub of Polkadot to Ethereum, on connected chains.
 
 They go by Snowbridge's first protocol, in which the Asset Hub takes one fee in DOT for all of the way: its runtime names that
-fee, and nothing is taken from the amount.  The second protocol is cheaper, but its message has to bring Ether for a relayer,
-by a price of gas that no chain here knows.
+fee, and nothing is taken from the amount.  By the second one, `relayed_ethereum_transfer.py` sends what brings Ether for a relayer.
 
 What the Bridge Hub can't forward is lost there, so it is asked too before anything is built.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 _CLOSED = U128_MAX // 2
 #: The contract of Snowbridge on Ethereum (Snowfork/snowbridge, contracts/test/ForkUpgradeForAssetRecovery202510.t.sol, read 2026-11-23).
 _GATEWAY = bytes.fromhex("27ca963c279c93801941e1eb8799c23f407d68e7")
+#: Said of each transfer, since there is a choice.
+_PROTOCOL = "The message goes by Snowbridge's first protocol (V1). The second one (V2) needs Ether for a relayer, and its fee in DOT can be far lower: use xcm asset-transfer with --relayer-fee (relayer_fee)."
 
 
 async def build_ethereum_transfer(
@@ -48,18 +49,16 @@ async def build_ethereum_transfer(
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
-    find_route(transfer, assets, fee_settled=True)
-    builder = _EthereumBuilder(clients, assets, transfer, table)
-    try:
-        return await builder.build(sender)
-    except Inconclusive as problem:
-        raise ChainUnreachable(
-            f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
-        ) from None
+    return await EthereumBuilder(clients, assets, transfer, table).build(sender)
 
 
 @dataclass
-class _EthereumBuilder:
+class EthereumBuilder:
+    """Builds one transfer, by the first protocol."""
+
+    #: Of Snowbridge, as it is called.
+    protocol: ClassVar[str] = "V1"
+
     clients: "Clients"
     assets: "Assets"
     transfer: Transfer
@@ -67,24 +66,40 @@ class _EthereumBuilder:
 
     async def build(self, sender: bytes | None) -> "Draft":
         transfer = self.transfer
+        find_route(transfer, self.assets, fee_settled=True)
         token = self.assets.counterpart(transfer.asset, transfer.destination)
         if token is None:
             raise refusal(transfer, "the contract of it on Ethereum is not known")
         self._check_beneficiary()
+        try:
+            await self._check_trust()
+            return await self.build_form(token, sender)
+        except Inconclusive as problem:
+            raise ChainUnreachable(
+                f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
+            ) from None
+
+    async def build_form(self, token: "Asset", sender: bytes | None) -> "Draft":
+        """Return the call in the form of the protocol; *token* is what arrives."""
+        transfer = self.transfer
         draft = build_transfer(transfer, self.table, assets=self.assets, fee_accepted=True)
-        await self._check_trust()
         message = bridge_message(transfer, self.table, assets=self.assets, destination_table=None)
-        ((version, program),) = message.items()
-        fee = await self._delivery_fee(message)
-        request = {version: export_request(program, transfer.source, transfer.destination)}
-        refused = await refused_export(
-            self.clients, self.assets.registry, transfer.source, request, int(version[1:])
-        )
-        if refused:
-            raise refusal(transfer, f"{refused}. It would be lost there")
+        fee = await self.delivery_fee(message)
+        await self.check_export(message)
         if sender is not None:
             await self._check_balance(fee, sender)
-        return replace(draft, warnings=(*draft.warnings, *self._say(token, fee)))
+        said = f"{transfer.source.name} takes about {self.native.amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {self.receiver} on Ethereum, in addition to the amount and the transaction fee."
+        return replace(draft, warnings=(*draft.warnings, said, _PROTOCOL, self.say_arrival(token)))
+
+    @property
+    def native(self) -> "Asset":
+        """The asset in which the source takes its fees."""
+        return self.assets.native(self.transfer.source)
+
+    @property
+    def receiver(self) -> str:
+        transfer = self.transfer
+        return transfer.destination.account_format.format(transfer.beneficiary, 0)
 
     def _check_beneficiary(self) -> None:
         """Refuse contracts of tokens and of the bridge, which pass on nothing that they get."""
@@ -112,7 +127,7 @@ class _EthereumBuilder:
                 f"{source.name} doesn't trust Ethereum as the reserve of it now, so it would be lost",
             )
 
-    async def _delivery_fee(self, message: dict[str, Any]) -> int:
+    async def delivery_fee(self, message: dict[str, Any]) -> int:
         """Return what the source takes for the whole way, in its native asset."""
         source, destination = self.transfer.source, self.transfer.destination
         ((version, _),) = message.items()
@@ -125,9 +140,21 @@ class _EthereumBuilder:
         total = sum(fee.amount for fee in fees)
         if total >= _CLOSED:
             raise refusal(
-                self.transfer, "the bridge is closed for now: its fee is set higher than any balance"
+                self.transfer,
+                f"the bridge is closed for now: the fee of Snowbridge {self.protocol} is set higher than any balance",
             )
         return total
+
+    async def check_export(self, message: dict[str, Any]) -> None:
+        """Refuse a *message* that the Bridge Hub would not send on."""
+        transfer = self.transfer
+        ((version, program),) = message.items()
+        request = {version: export_request(program, transfer.source, transfer.destination)}
+        refused = await refused_export(
+            self.clients, self.assets.registry, transfer.source, request, int(version[1:])
+        )
+        if refused:
+            raise refusal(transfer, f"{refused}. It would be lost there")
 
     async def _check_balance(self, fee: int, sender: bytes) -> None:
         transfer = self.transfer
@@ -139,14 +166,10 @@ class _EthereumBuilder:
                 f"{native.amount(leaves)} leaves the sender on {transfer.source.name}, of which {native.amount(fee)} is for delivery to Ethereum, but the sender can spend only {native.amount(held)}"
             )
 
-    def _say(self, token: "Asset", fee: int) -> tuple[str, ...]:
+    def say_arrival(self, token: "Asset") -> str:
         transfer = self.transfer
-        source, ethereum = transfer.source, transfer.destination
-        receiver = ethereum.account_format.format(transfer.beneficiary, 0)
+        ethereum = transfer.destination
         what = "Ether"
         if token.kind != "native":
             what = f"the token {ethereum.account_format.format(bytes.fromhex(token.id[2:]), 0)}"
-        return (
-            f"{source.name} takes about {self.assets.native(source).amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {receiver} on Ethereum, in addition to the amount and the transaction fee.",
-            f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does.",
-        )
+        return f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does."

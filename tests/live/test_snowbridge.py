@@ -14,7 +14,8 @@ from scenarioctl.chains.locations import place_of
 from scenarioctl.chains.registry import Chain
 from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.transfer.bridges import export_request
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.relayed_transfer import relayed_message
+from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
 from scenarioctl.transactions.transfer.routes import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message
 from tests.live.conftest import Live
@@ -38,18 +39,32 @@ def ethereum(live_app: Application, system_chains: list[Live]) -> Chain:
     return ethereum if table.spec_name == "bridge-hub-polkadot" else replace(ethereum, consensus=SEPOLIA)
 
 
-def program(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
-    """Return the message that is built for an asset at *location* seen from *hub*, in the latest XCM."""
+def context(
+    app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType
+) -> TransferContext:
+    """Return the transfer of an asset at *location* seen from *hub*, in the latest XCM."""
     asset = replace(app.assets.native(hub), id=location, kind="foreign", location=location)
-    source = replace(hub, consensus="Polkadot")
     transfer = Transfer(
-        source=source, destination=ethereum, asset=asset, amount=10**18, beneficiary=fresh(20)
+        source=replace(hub, consensus="Polkadot"),
+        destination=ethereum,
+        asset=asset,
+        amount=10**18,
+        beneficiary=fresh(20),
+        relayer_fee=RelayerFee(amount=10**15, sender=fresh(32)),
     )
     table = finish(app.client(hub).table())
-    message = bridge_message(
-        TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)
-    )
-    built: list[Any] = message["V5"]
+    return TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)
+
+
+def program(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
+    """Return the message of Snowbridge's first protocol, which has nothing for a relayer."""
+    built: list[Any] = bridge_message(context(app, hub, ethereum, location, first))["V5"]
+    return built
+
+
+def relayed(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
+    """Return the message of Snowbridge's second protocol."""
+    built: list[Any] = relayed_message(context(app, hub, ethereum, location, first))["V5"]
     return built
 
 
@@ -67,6 +82,21 @@ def test_a_bridge_hub_queues_what_goes_home_to_ethereum(
     sent = program(live_app, hub, ethereum, location, "DestinationReserve")
 
     assert refused(live_app, hub, ethereum, sent) == ""
+
+
+@pytest.mark.parametrize("token", ["", f"/{TOKEN}"], ids=["ether", "a token"])
+def test_a_bridge_hub_queues_what_brings_ether_for_a_relayer(
+    live_app: Application, asset_hub: Live, ethereum: Chain, token: str
+) -> None:
+    hub = live_app.registry.find(asset_hub.name)
+    location = place_of(ethereum, hub).removesuffix("/Here") + token
+    sent = relayed(live_app, hub, ethereum, location, "DestinationReserve")
+
+    assert refused(live_app, hub, ethereum, sent) == ""
+    # The same without the fee's Ether, without the origin, and without the topic.
+    for place in (0, 1, 3, 5):
+        other = [*sent[:place], *sent[place + 1 :]]
+        assert "Unroutable" in refused(live_app, hub, ethereum, other)
 
 
 def test_a_bridge_hub_drops_an_asset_that_was_never_registered(

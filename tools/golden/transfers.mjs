@@ -136,6 +136,62 @@ const depositOnEthereum = (x) => [{
   DepositAsset: { assets: { Wild: { AllCounted: 1 } }, beneficiary: x.location(0, { AccountKey20: { key: KEY20, network: null } }) },
 }];
 
+// By Snowbridge's second protocol a program of the sender's brings Ether for a relayer.  What is withdrawn stands in XCM's order of locations.
+const RELAYED_FEES = '20000000000';
+const RELAYER = '300000000000000';
+const RELAYED = [
+  ['DOT', 'ReserveDeposit', up, (dot, ether) => [dot(AMOUNT), ether()]],
+  ['31337', 'ReserveDeposit', TO_ETHEREUM[1][2], (dot, ether, sent) => [sent, dot(), ether()]],
+  ['2/GlobalConsensus(Kusama)', 'ReserveDeposit', beyond('Kusama'), (dot, ether, sent) => [dot(), sent, ether()]],
+  ['2/GlobalConsensus(Ethereum:1)', 'ReserveWithdraw', beyond(...onEthereum()), (dot, ether) => [dot(), ether(AMOUNT)]],
+  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, 'ReserveWithdraw', beyond(...onEthereum(WETH)), (dot, ether, sent) => [dot(), ether(), sent]],
+];
+
+function relayed (asset, filter, where, order) {
+  const x = xcm(5);
+  const plus = (amount, more = '0') => (BigInt(amount) + BigInt(more)).toString();
+  const dot = (more) => x.fungible(up(x), plus(RELAYED_FEES, more));
+  const ether = (more) => x.fungible(beyond(ETHEREUM)(x), plus(RELAYER, more));
+  const definite = (item) => ({ Definite: [item] });
+  const everything = (beneficiary) => ({ DepositAsset: { assets: { Wild: { AllCounted: 3 } }, beneficiary } });
+  const max_weight = { proof_size: '71', ref_time: '1000000001' };
+  const runtime = loadRuntime(RUNTIMES.assetHub);
+  const call = {
+    args: {
+      max_weight,
+      message: x.versioned([
+        { WithdrawAsset: order(dot, ether, x.fungible(where(x), AMOUNT)) },
+        { PayFees: { asset: dot() } },
+        { SetAppendix: ['RefundSurplus', everything(x.location(0, accountId32(BOB)))] },
+        { InitiateTransfer: {
+          assets: [{ [filter]: definite(x.fungible(where(x), AMOUNT)) }],
+          destination: beyond(ETHEREUM)(x),
+          preserve_origin: true,
+          remote_fees: { ReserveWithdraw: definite(ether()) },
+          remote_xcm: [everything(x.location(0, { AccountKey20: { key: KEY20, network: null } }))],
+        } },
+      ]),
+    },
+    method: 'execute',
+    pallet: 'PolkadotXcm',
+  };
+
+  return {
+    id: `assetHub-ethereum-${asset}-relayed`,
+    kind: 'relayed',
+    metadata: RUNTIMES.assetHub,
+    asset,
+    amount: AMOUNT,
+    beneficiary: KEY20,
+    fees: RELAYED_FEES,
+    max_weight,
+    relayer_fee: RELAYER,
+    sender: BOB,
+    ...call,
+    ...expectCall(runtime, buildCall(runtime, call)),
+  };
+}
+
 // The source's native asset pays for an asset that pays no fees beyond the bridge.
 function withNativeFee (version, type, dest, where, amount, fee, beneficiary, first) {
   const x = xcm(version);
@@ -253,6 +309,8 @@ export function transferVectors () {
       ));
     }
   }
+
+  vectors.push(...RELAYED.map((row) => relayed(...row)));
 
   // The version is decided by the older of the two runtimes.
   const find = (from, to) => ROUTES.find(([source, destination]) => source === from && destination === to)[3];

@@ -4,6 +4,7 @@ Exact to the last unit, with the weights and prices of this moment; a dry run sa
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from scenarioctl.chains.locations import absolute, write_location
@@ -16,6 +17,8 @@ INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
 #: How all of it goes on from there.
 _ONWARD = ("DepositReserveAsset", "InitiateReserveWithdraw", "InitiateTeleport")
 _PLAIN = frozenset((*INCOMING, *_ONWARD, "BuyExecution", "ClearOrigin", "DepositAsset", "SetTopic"))
+#: What else a message for Ethereum has by Snowbridge's second protocol, which is read there like this.
+_RELAYED = frozenset(("PayFees", "AliasOrigin"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +50,15 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
         names = [name for name, _ in message.instructions][message.put_before :]
-        if not _PLAIN.issuperset(names):
-            other = next(name for name in names if name not in _PLAIN)
+        known = _PLAIN | _RELAYED if message.destination.is_ethereum else _PLAIN
+        if not known.issuperset(names):
+            other = next(name for name in names if name not in known)
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         if not number:
-            holding = dict(incoming_assets(message))
+            holding = carried_assets(message)
         if message.destination.is_ethereum:
-            # All that it costs there was taken for delivery.
+            # By the first protocol, all that it costs there was taken for delivery.
+            fees += _relayer_fees(message)
             continue
         client = clients(message.destination)
         weight = await query_weight(client, message.data)
@@ -65,6 +70,26 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
             holding[fee.identity] = max(holding.get(fee.identity, 0) - fee.amount, 0)
         fees += taken
     return Arrival(fees=tuple(fees), assets=holding, weights=weights)
+
+
+def _relayer_fees(message: XcmMessage) -> list[HopFee]:
+    """Return what a message for Ethereum brings for a relayer."""
+    paid = message.first("PayFees")
+    if paid is None or message.destination is None or "Fungible" not in paid["asset"]["fun"]:
+        return []
+    place, amount = write_location(paid["asset"]["id"]), paid["asset"]["fun"]["Fungible"]
+    identity = absolute(place, None)
+    return [HopFee(chain=message.destination, what="relayer", identity=identity, place=place, amount=amount)]
+
+
+def carried_assets(message: XcmMessage) -> dict[str, int]:
+    """Return what a message brings by identity, without what is for a relayer on Ethereum."""
+    carried = incoming_assets(message)
+    if message.destination is not None and message.destination.is_ethereum:
+        for fee in _relayer_fees(message):
+            with suppress(ValueError):
+                carried.remove((fee.identity, fee.amount))
+    return dict(carried)
 
 
 def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
-from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival, incoming_assets
+from scenarioctl.transactions.simulation.arrival import (
+    Arrival,
+    carried_assets,
+    compute_arrival,
+    incoming_assets,
+)
 from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
@@ -262,7 +267,7 @@ class Simulation:
             identity = absolute(asset.location, destination.para_id)
             if arrival is None:
                 pass
-            elif first is None or dict(incoming_assets(first)).get(identity) != transfer.amount:
+            elif first is None or carried_assets(first).get(identity) != transfer.amount:
                 self.findings.warnings.append(
                     f"the message that leaves {source.name} does not carry {amount_of(transfer.asset, transfer.amount)}"
                 )

@@ -29,7 +29,7 @@ class HopFee:
     """What one hop takes."""
 
     chain: "Chain"
-    #: `execution` or `delivery`.
+    #: `execution`, `delivery` or `relayer`.
     what: str
     #: The asset, as the network knows it: seen from the relay chain.
     identity: str

@@ -21,7 +21,7 @@ _RELAY_ASSET = "1/Here"
 #: Every message ends in one: the router sets it, and it weighs something.
 _TOPIC = {"SetTopic": bytes(32)}
 #: How a message begins, by the last transfer type on the way.
-_ARRIVES_BY: "Mapping[TransferType, str]" = {
+ARRIVES_BY: "Mapping[TransferType, str]" = {
     "Teleport": "ReceiveTeleportedAsset",
     "LocalReserve": "ReserveAssetDeposited",
     "DestinationReserve": "WithdrawAsset",
@@ -100,7 +100,7 @@ def last_hop_message(context: TransferContext) -> dict[str, Any]:
     """Return the message of the last hop, as a VersionedXcm to be weighed."""
     destination, onward = context.transfer.destination, context.route.onward
     location, amount = context.asset_on(destination), context.transfer.amount
-    arrives_by = _ARRIVES_BY[onward or context.route.first]
+    arrives_by = ARRIVES_BY[onward or context.route.first]
     incoming = {arrives_by: [context.asset(location, amount)]}
     return context.versioned([incoming, "ClearOrigin", *_pay_and_deposit(context, location, amount), _TOPIC])
 
@@ -117,7 +117,7 @@ def bridge_message(context: TransferContext) -> dict[str, Any]:
     destination, first = context.transfer.destination, context.route.first
     location, amount = context.asset_on(destination), context.transfer.amount
     sent = [context.asset(location, amount)]
-    arrival: list[Any] = [{_ARRIVES_BY[first]: sent}, "ClearOrigin"]
+    arrival: list[Any] = [{ARRIVES_BY[first]: sent}, "ClearOrigin"]
     if not context.native_fee:
         return context.versioned([*arrival, *_pay_and_deposit(context, location, amount), _TOPIC])
     fee_location = seen_from(
@@ -143,7 +143,7 @@ def _teleport(context: TransferContext) -> Call:
         "fee_asset_item": 0,
         "weight_limit": "Unlimited",
     }
-    return Call(pallet=_xcm_pallet(context, method), method=method, args=arguments)
+    return Call(pallet=xcm_pallet(context, method), method=method, args=arguments)
 
 
 def _type_and_then(
@@ -170,7 +170,7 @@ def _type_and_then(
         "custom_xcm_on_dest": context.versioned([on_arrival]),
         "weight_limit": "Unlimited",
     }
-    return Call(pallet=_xcm_pallet(context, method), method=method, args=arguments)
+    return Call(pallet=xcm_pallet(context, method), method=method, args=arguments)
 
 
 def _send_onward(context: TransferContext, via: "Chain") -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _in_order(assets: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(assets, key=lambda item: (item[0].partition("/")[0], item[0] != _RELAY_ASSET))
 
 
-def _xcm_pallet(context: TransferContext, method: str) -> str:
+def xcm_pallet(context: TransferContext, method: str) -> str:
     """Return the name of this runtime's pallet that has *method*."""
     table = context.table
     for pallet in XCM_PALLETS:

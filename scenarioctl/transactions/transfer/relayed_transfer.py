@@ -1,0 +1,105 @@
+"""The XCM programs of Snowbridge's second protocol, which bring Ether for a relayer.
+
+A program of the sender's own runs on the Asset Hub: it pays there in the native asset, and sends the rest to Ethereum.  The
+forms are those of Snowbridge's own SDK (Snowfork/snowbridge 7f9f3f078, web/packages/api/src/xcmbuilders/toEthereum), and of
+the converter of its Bridge Hub, which reads no other.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.transfer.request import RelayerFee
+from scenarioctl.transactions.transfer.xcm_calls import ARRIVES_BY, xcm_pallet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+
+#: XCM has had the instructions since then.
+XCM_VERSION = 5
+#: The asset that pays on the Asset Hub.
+_NATIVE = "1/Here"
+#: The native asset, Ether, and what is sent.
+_EVERYTHING = {"Wild": {"AllCounted": 3}}
+#: How `InitiateTransfer` names a way for assets.
+_FILTERS = {"LocalReserve": "ReserveDeposit", "DestinationReserve": "ReserveWithdraw"}
+#: The networks of locations, in XCM's order.
+_NETWORKS = ("Polkadot", "Kusama", "Ethereum")
+
+
+def relayed_call(context: "TransferContext", fees: int, max_weight: "Mapping[str, int]") -> Call:
+    """Return the call of the program that spends up to *fees* on the source, in its native asset."""
+    arguments = {
+        "message": {f"V{XCM_VERSION}": relayed_program(context, fees)},
+        "max_weight": dict(max_weight),
+    }
+    return Call(pallet=xcm_pallet(context, "execute"), method="execute", args=arguments)
+
+
+def relayed_program(context: "TransferContext", fees: int) -> list[Any]:
+    """Return what the sender's account executes on the source, and gets back what it leaves of *fees*."""
+    transfer = context.transfer
+    relayer = _relayer_fee(context)
+    ether = write_location(context.chain(transfer.destination, transfer.source))
+    withdrawn = {_NATIVE: fees, ether: relayer.amount}
+    withdrawn[transfer.asset.location] = withdrawn.get(transfer.asset.location, 0) + transfer.amount
+    ordered = sorted(withdrawn.items(), key=lambda item: _order(item[0]))
+    sender = {"parents": 0, "interior": {"X1": [transfer.source.account_format.junction(relayer.sender)]}}
+    way = _FILTERS[context.route.first]
+    return [
+        {"WithdrawAsset": [context.asset(*item) for item in ordered]},
+        {"PayFees": {"asset": context.asset(_NATIVE, fees)}},
+        {"SetAppendix": ["RefundSurplus", {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": sender}}]},
+        {
+            "InitiateTransfer": {
+                "destination": context.location(ether),
+                "remote_fees": {"ReserveWithdraw": {"Definite": [context.asset(ether, relayer.amount)]}},
+                "preserve_origin": True,
+                "assets": [{way: {"Definite": [context.asset(transfer.asset.location, transfer.amount)]}}],
+                "remote_xcm": [_deposit(context)],
+            }
+        },
+    ]
+
+
+def relayed_message(context: "TransferContext") -> dict[str, Any]:
+    """Return the message that the program makes the source send to Ethereum, as a VersionedXcm."""
+    transfer = context.transfer
+    relayer = _relayer_fee(context)
+    fee = context.asset("0/Here", relayer.amount)
+    sent = context.asset(context.asset_on(transfer.destination), transfer.amount)
+    account = {"AccountId32": {"network": transfer.source.consensus, "id": relayer.sender}}
+    source = read_location(place_of(transfer.source, transfer.destination))
+    sender = {"parents": source["parents"], "interior": interior([*junctions_of(source), account])}
+    return context.versioned(
+        [
+            {"WithdrawAsset": [fee]},
+            {"PayFees": {"asset": fee}},
+            {ARRIVES_BY[context.route.first]: [sent]},
+            {"AliasOrigin": sender},
+            _deposit(context),
+            {"SetTopic": bytes(32)},
+        ]
+    )
+
+
+def _deposit(context: "TransferContext") -> dict[str, Any]:
+    return {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": context.beneficiary}}
+
+
+def _relayer_fee(context: "TransferContext") -> RelayerFee:
+    fee = context.transfer.relayer_fee
+    if fee is None:
+        raise ValueError("only a transfer with a relayer fee goes by Snowbridge's second protocol")
+    return fee
+
+
+def _order(place: str) -> tuple[int, int, int]:
+    """Return where an asset at *place* stands among others: XCM takes them in no other order."""
+    location = read_location(place)
+    junctions = junctions_of(location)
+    network = junctions[0].get("GlobalConsensus") if junctions else None
+    name = network if isinstance(network, str) else next(iter(network or ("",)))
+    return (location["parents"], len(junctions), _NETWORKS.index(name) if name in _NETWORKS else 0)
