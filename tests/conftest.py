@@ -169,7 +169,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import selenium only for a run that has tests in a browser."""
-    return (collection_path.name == "browser" and "not acceptance" in config.option.markexpr) or None
+    imports_selenium = collection_path in (
+        ROOT / "tests" / "browser",
+        ROOT / "tests" / "live" / "test_page.py",
+    )
+    return (imports_selenium and "not acceptance" in config.option.markexpr) or None
 
 
 def pytest_collection_finish() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scenarioctl.chains import trust
 from scenarioctl.chains.trust import TRUST, Accepted, ExecutionFees, ForeignReserve, Sender, TrustFacts
-from tests.trust_reach import PATH, reach
+from tests.trust_reach import PATH, reach, reach_of, receivers
 
 BEFORE = json.loads(PATH.read_text())
 BRIDGED = trust._BRIDGED
@@ -17,6 +17,14 @@ BRIDGED = trust._BRIDGED
 
 def test_what_follows_from_the_facts_is_as_before() -> None:
     assert reach() == BEFORE
+
+
+def shows(*changed: str) -> bool:
+    """Tell whether what follows is not as before.  It begins with the chains *changed*, where most changes show."""
+    return any(
+        reach_of(receiver) != [line for line in BEFORE if line.startswith(f"{receiver.name} ")]
+        for receiver in sorted(receivers(), key=lambda receiver: receiver.name not in changed)
+    )
 
 
 def changed_rows(rows: tuple[Accepted, ...]) -> Iterator[tuple[str, tuple[Accepted, ...]]]:
@@ -73,7 +81,7 @@ def test_every_change_of_a_fact_shows(monkeypatch: pytest.MonkeyPatch, chain: st
     unseen = []
     for name, facts in mutants(TRUST[chain]):
         monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: facts})
-        if reach() == BEFORE:
+        if not shows(chain):
             unseen.append(name)
 
     assert [name for name in unseen if not says_nothing(chain, name)] == []
@@ -84,7 +92,7 @@ def test_every_change_of_what_crosses_a_bridge_shows(monkeypatch: pytest.MonkeyP
     unseen = []
     for name, rows in changed_rows(BRIDGED[network]):
         monkeypatch.setattr(trust, "_BRIDGED", {**BRIDGED, network: rows})
-        if reach() == BEFORE:
+        if not shows("assetHub", "assetHub_kusama"):
             unseen.append(name)
 
     assert [name for name in unseen if network == "Polkadot" or not name.endswith("from ETHEREUM")] == []
@@ -95,7 +103,7 @@ def test_every_change_of_what_comes_from_ethereum_shows(monkeypatch: pytest.Monk
     for name, rows in changed_rows(trust._FROM_ETHEREUM):
         with monkeypatch.context() as patch:
             patch.setattr(trust, "_FROM_ETHEREUM", rows)
-            if reach() == BEFORE:
+            if not shows("assetHub"):
                 unseen.append(name)
 
     assert unseen == []

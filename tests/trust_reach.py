@@ -38,18 +38,26 @@ ASSETS = (
 )
 
 
+def receivers() -> list[Chain]:
+    """Return the chains that facts are stated of."""
+    return [chain for chain in REGISTRY.all() if trust.trust_of(chain) is not None]
+
+
 def reach() -> list[str]:
     """Return what follows, in lines."""
-    chains = [chain for chain in REGISTRY.all() if trust.trust_of(chain) is not None]
-    lines = []
-    for receiver in chains:
-        lines += _stated(receiver)
-        for identity in ASSETS:
-            reserve = foreign_reserve(receiver, identity)
-            if reserve:
-                lines.append(f"{receiver.name} backs {identity} by {reserve}")
-            for sender in chains:
-                lines += _taken(receiver, identity or "the relay chain's asset", identity, sender)
+    return [line for receiver in receivers() for line in reach_of(receiver)]
+
+
+def reach_of(receiver: Chain) -> list[str]:
+    """Return what follows for *receiver*, in lines that begin with its name."""
+    senders = receivers()
+    lines = _stated(receiver)
+    for identity in ASSETS:
+        reserve = foreign_reserve(receiver, identity)
+        if reserve:
+            lines.append(f"{receiver.name} backs {identity} by {reserve}")
+        for sender in senders:
+            lines += _taken(receiver, identity or "the relay chain's asset", identity, sender)
     return lines
 
 
