@@ -46,7 +46,7 @@ def transfer(asset_id: str, amount: int = ONE, source: str = "assetHub") -> Tran
 
 
 def test_each_row_is_listed_by_two_and_names_one_token() -> None:
-    assert len(ROWS) == 28
+    assert len(ROWS) == 36
     tokens = set()
     for place, row in ROWS.items():
         sent = ASSETS.at(HUB, place)
@@ -55,7 +55,8 @@ def test_each_row_is_listed_by_two_and_names_one_token() -> None:
         assert token is not None
         tokens.add(token.id)
         assert (token.symbol, token.decimals) == (sent.symbol, sent.decimals)
-        assert row.sources == ("paraspell", "snowbridge")
+        # What one package doesn't list on the Asset Hub, its state has to tell.
+        assert (row.opens, *row.sources) in (("always", "paraspell", "snowbridge"), ("state", "snowbridge"))
         assert row.way == ("DestinationReserve" if "Ethereum" in place else "LocalReserve")
         if "AccountKey20" in place:
             assert place.endswith(f"AccountKey20({token.id})")
@@ -356,6 +357,46 @@ def test_without_the_bridge_hub_nothing_is_built(network: FakeNetwork, build: Tr
     ended = build()
 
     assert ended.code == 5 and not ended.out
+
+
+PAXG_CONTRACT = "0x45804880de22913dafe09f4980848ece6ecbaf78"
+PAXG = f"2/GlobalConsensus(Ethereum:1)/AccountKey20({PAXG_CONTRACT})"
+
+
+def named(symbol: str, decimals: int) -> dict[str, Any]:
+    text = symbol.encode()
+    return {"deposit": 0, "name": text, "symbol": text, "decimals": decimals, "is_frozen": False}
+
+
+@pytest.mark.parametrize(
+    ("asset", "metadata", "words"),
+    [
+        (FOREIGN_ASSET, None, ()),
+        (FOREIGN_ASSET, named("PAXG", 18), ()),
+        (None, None, ("PAXG", "doesn't have it")),
+        ({**FOREIGN_ASSET, "status": "Destroying"}, None, ("PAXG", "doesn't have it")),
+        (FOREIGN_ASSET, named("PAXG", 6), ("PAXG with 6 decimals", "PAXG with 18")),
+        (FOREIGN_ASSET, named("GOLD", 18), ("GOLD with 18 decimals", "PAXG with 18")),
+        (FOREIGN_ASSET, named("", 6), ("without a symbol with 6 decimals", "PAXG with 18")),
+    ],
+    ids=["no names", "the same names", "no asset", "destroyed", "other decimals", "another symbol", "only other decimals"],
+)  # fmt: skip
+def test_a_token_that_one_registry_lists_has_to_be_in_the_state(
+    network: FakeNetwork, build: Try, asset: Any, metadata: Any, words: tuple[str, ...]
+) -> None:
+    hub, place = network.chains["assetHub"], read_location(PAXG)
+    configure(hub, place, "2/GlobalConsensus(Ethereum:1)")
+    if asset is not None:
+        hub.store("ForeignAssets", "Asset", place, value=asset)
+    if metadata is not None:
+        hub.store("ForeignAssets", "Metadata", place, value=metadata)
+
+    ended = build(asset=PAXG)
+
+    assert ended.code == (2 if words else 0)
+    assert bool(ended.out) != bool(words)
+    if words:
+        assert ended.err.strip() == says(*words)
 
 
 def test_another_reserve_of_an_asset_of_ethereum_is_refused(network: FakeNetwork, build: Try) -> None:

@@ -190,7 +190,7 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
         assert between.pop(ends) == {home}
         assert len(said.pop(ends)) == 25
     # To Ethereum, nothing is.
-    assert len(said.pop("assetHub>ethereum")) == 28
+    assert len(said.pop("assetHub>ethereum")) == 36
     # Its fee is paid with the native asset beside it, which only a connected draft can add.
     going, built_going = said.pop("hydraDx>assetHub"), between.pop("hydraDx>assetHub")
     exchange, hub = app.registry.find("hydraDx"), app.registry.find("assetHub")

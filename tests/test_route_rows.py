@@ -18,6 +18,7 @@ _SYSTEM = ("people", "bridgeHub", "coretime", "collectives")
 _DOLLARS = "PalletInstance(50)/GeneralIndex({})"
 #: MYTH as Ethereum has it.
 _MYTH = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xba41ddf06b7ffd89d1267b5a93bfef2424eb2003)"
+_SUSDAT = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xd166337499e176bbc38a1fbd113ab144e5bd2df7)"
 _UNPROVEN = "no such transfer has been proven to arrive"
 _ONE_SOURCE = "it is not one of the assets that two sources say cross the bridge"
 #: Source, destination and location on the source, where a `*` at the end stands for anything -> the reason, as the refusal says it.
@@ -37,6 +38,9 @@ WITHOUT_ROW = {
     },
     ("assetHub", "assetHub_kusama", _MYTH): _ONE_SOURCE,
     ("assetHub_kusama", "assetHub", _MYTH): _ONE_SOURCE,
+    # One registry lists it on one side of the two each.
+    ("assetHub", "hydraDx", _SUSDAT): _UNPROVEN,
+    ("hydraDx", "assetHub", _SUSDAT): _UNPROVEN,
     # A transaction of Ethereum is not one that is built here.
     ("ethereum", "assetHub", "*"): "transactions of Ethereum aren't made here",
 }

@@ -5,7 +5,8 @@
 
 `npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The tool reads only facts: ids,
 symbols, decimals, existential deposits, locations.  If the packages disagree, the first one wins.
-Those of Ethereum are the tokens that the Asset Hub of Polkadot sends there, from SNOWBRIDGE.
+Those of Ethereum are the tokens that the Asset Hub of Polkadot sends there, from SNOWBRIDGE; the Asset Hub's own rows have all
+of them too.
 
 The table has a line with READ and one line per chain, so that a reader parses only the line it needs.  The rows are
 [id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
@@ -149,6 +150,8 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
         rows = read_paraspell(chain, object_literal(module, name))
         known = {row[0] for row in rows}
         rows += [row for row in read_parity(chain, registry[relay][para_id]) if row[0] not in known]
+        if chain == "assetHub":
+            rows += [row for row in map(token_on_hub, tokens) if row is not None and row[0] not in known]
         if chain == "hydraDx":
             # PARASPELL leaves it out.
             rows.append(["1", "LRNA", 12, None, "tokens", "0/GeneralIndex(1)", None, ""])
@@ -176,6 +179,17 @@ def token_row(token: Token) -> Row:
     if token.location == "1/GlobalConsensus(Kusama)":
         name = f"{token.symbol} of Kusama, as Snowbridge issues it"
     return [token.address, token.symbol, token.decimals, None, "erc20", token.location, None, name, None]
+
+
+def token_on_hub(token: Token) -> Row | None:
+    """Return a token of Ethereum's own as the Asset Hub of Polkadot lists it; None for another one.
+
+    Its state has no symbol and decimals of some, so those on Ethereum stand.
+    """
+    if not token.location.startswith("0/AccountKey20("):
+        return None
+    place = f"2/GlobalConsensus(Ethereum:1)/AccountKey20({token.address})"
+    return [place, token.symbol, token.decimals, None, "foreign", place, None, ""]
 
 
 def mark_canonical(chain: str, rows: list[Row]) -> None:

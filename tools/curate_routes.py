@@ -10,7 +10,8 @@ of their code is run or kept.
 
 PROOF says how far each kind of route is proven.  A row opens `always` if its transfers were seen to arrive, or those of an
 asset with the same reserve, or if they have the bytes of an independent encoder; and if two registries agree.  For the relay
-chain's asset one is enough, since its location can't be mistaken.  All others open by `check`.
+chain's asset one is enough, since its location can't be mistaken.  All others open by `check`, and to Ethereum by `state` if two
+registries list the token there.
 """
 
 import json
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import TRUST, is_beyond_bridge, matches
@@ -133,18 +134,28 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
                 continue
             needed = 1 if not bridged and identity_of(transfer) == "" else 2
             always = proof in ("arrival", "alike", "bytes") and len(sources) >= needed
+            opens = "always" if always else "check"
             if bridged and not always:
                 # No check proves what crosses a bridge, so none can open it.
-                continue
+                if not is_told_by_state(asset, arriving, listings):
+                    continue
+                opens = "state"
             yield (
                 destination.name,
                 asset.location,
                 route.way,
-                "always" if always else "check",
+                opens,
                 proof,
                 " ".join(sources),
                 READ,
             )
+
+
+def is_told_by_state(asset: Asset, arriving: Asset, listings: Listings) -> bool:
+    """Tell whether two packages list the token on Ethereum, so that only the Asset Hub has to say that it holds *asset*."""
+    if arriving.chain != "ethereum" or not asset.location.startswith("2/GlobalConsensus(Ethereum:1)"):
+        return False
+    return sum(arriving.location in listed.get("ethereum", ()) for listed in listings.values()) >= 2
 
 
 def proof_of(transfer: Transfer) -> str:
@@ -196,13 +207,15 @@ def read_listings(
 
 
 def paraspell_tokens(record: Mapping[str, Any]) -> Iterator[str]:
-    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address and symbol as our table."""
+    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address, symbol and decimals as our table."""
     registry = Registry()
     ethereum = registry.find("ethereum")
-    listed = {(asset.get("assetId", "").lower(), asset["symbol"]) for asset in record["assets"]}
+    listed = {
+        (asset.get("assetId", "").lower(), asset["symbol"], asset["decimals"]) for asset in record["assets"]
+    }
     for token in Assets(registry).all(ethereum):
         address = "0x" + "00" * 20 if token.kind == "native" else token.id
-        if (address, token.symbol) in listed:
+        if (address, token.symbol, token.decimals) in listed:
             yield token.location
 
 

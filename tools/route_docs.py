@@ -18,7 +18,7 @@ Which asset can go from which chain to which other one. A transfer between two c
 2. There is a row for it here, and it names the same way.
 3. The destination is known to hold the asset.
 4. The row opens always. Another one, and a transfer without a row, opens only with `--check` and `--sender`, if a dry run of
-   every hop ends in the receiver's credit.
+   every hop ends in the receiver's credit. A row to Ethereum can open by `state` too: if Asset Hub has the asset, with no other symbol or decimals.
 
 Between the Asset Hubs of Polkadot and Kusama, a transfer is built only after both were asked: whether the one trusts the other, and what
 execution costs there. KSM to Kusama and DOT to Polkadot can also be built offline. To Ethereum, nothing is built offline: Asset Hub is asked for the fee,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.transactions.account_balances import asset_key
 from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
 from scenarioctl.transactions.simulation.dry_run import refused_export
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
@@ -66,12 +67,14 @@ class EthereumBuilder:
 
     async def build(self, sender: bytes | None) -> "Draft":
         transfer = self.transfer
-        find_route(transfer, self.assets, fee_settled=True)
+        route = find_route(transfer, self.assets, fee_settled=True)
         token = self.assets.counterpart(transfer.asset, transfer.destination)
         if token is None:
             raise refusal(transfer, "the contract of it on Ethereum is not known")
         self._check_beneficiary()
         try:
+            if route.row is not None and route.row.opens == "state":
+                await self._check_listing()
             await self._check_trust()
             return await self.build_form(token, sender)
         except Inconclusive as problem:
@@ -114,6 +117,22 @@ class EthereumBuilder:
                 raise InvalidRequest(
                     f"beneficiary {written} is the contract of {token.display_name} on Ethereum: what it gets is lost"
                 )
+
+    async def _check_listing(self) -> None:
+        """Refuse an asset that one registry lists on the source, unless its state has it too, under no other symbol or decimals."""
+        source, asset = self.transfer.source, self.transfer.asset
+        client = self.clients(source)
+        key = asset_key(await client.table(), asset)
+        found = await read_storage(client, "ForeignAssets", "Asset", key)
+        if found is None or found["status"] != "Live":
+            raise refusal(self.transfer, f"{source.name} doesn't have it now (ForeignAssets.Asset)")
+        named = await read_storage(client, "ForeignAssets", "Metadata", key)
+        told = (named["symbol"].decode(errors="replace"), named["decimals"])
+        if told not in (("", 0), (asset.own_symbol, asset.decimals)):
+            raise refusal(
+                self.transfer,
+                f"{source.name} knows it as {told[0] or 'an asset without a symbol'} with {told[1]} decimals, but it should be {asset.own_symbol} with {asset.decimals} (ForeignAssets.Metadata)",
+            )
 
     async def _check_trust(self) -> None:
         """Refuse an asset of Ethereum that the Asset Hub takes from elsewhere now."""

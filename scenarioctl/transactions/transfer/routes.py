@@ -327,7 +327,8 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     row = route.row
     if row is not None and not _same_way(row, route):
         raise refusal(transfer, f"its route is {row.way}, but what the runtimes accept is {route.way}")
-    if row is not None and row.opens == "always":
+    if row is not None and row.opens in ("always", "state"):
+        # What a state decides is asked where the call is built.
         return
     if is_bridged(transfer):
         raise refusal(transfer, "it is not one of the assets that two sources say cross the bridge")
