@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message
 from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
-from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.routes import TransferType, find_route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from tests.conftest import Run
 from tests.messages import says
@@ -345,6 +346,67 @@ def test_the_bytes_are_checked_like_the_transfer(network: FakeNetwork, scenarioc
     answer = json.loads(ended.out)
     assert (answer["verdict"], ended.code) == ("unknown", 5)
     assert answer["reasons"] == [says("Bridge Hub", "Ethereum")]
+
+
+def burned(place: Any, amount: int) -> dict[str, Any]:
+    return {"ForeignAssets": {"Burned": {"asset_id": place, "owner": ALICE_KEY, "balance": amount}}}
+
+
+@pytest.mark.parametrize(("ether", "verdict"), [(RELAYER, "unknown"), (3 * RELAYER, "refused")])
+def test_a_check_adds_up_what_leaves(
+    network: FakeNetwork, scenarioctl: Run, build: Try, ether: int, verdict: str
+) -> None:
+    """The Ether goes with the message; more of it would go nowhere."""
+    call = build(*V2).out.strip()
+    events = (
+        {"Balances": {"Burned": {"who": ALICE_KEY, "amount": LIMIT}}},
+        burned(ETH_PLACE, ether),
+        burned(AAVE, ONE),
+        {"Balances": {"Minted": {"who": ALICE_KEY, "amount": LIMIT - DELIVERY - EXECUTION}}},
+    )
+    sent = relayed_message(context(PLACE))["V5"]
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(
+        to_bridge_hub(sent), events=events
+    )
+
+    ended = scenarioctl(
+        *(
+            "--json",
+            "--config",
+            str(network.config),
+            "tx",
+            "check",
+            "--sender",
+            ALICE,
+            "--chain",
+            "assetHub",
+            call,
+        )
+    )
+
+    answer = json.loads(ended.out)
+    assert answer["verdict"] == verdict, answer["reasons"]
+
+
+@pytest.mark.parametrize("location", ["DOT", "31337", ETH, "2/GlobalConsensus(Kusama)"])
+def test_a_check_knows_who_backs_what_the_program_sends(
+    network: FakeNetwork, scenarioctl: Run, location: str
+) -> None:
+    hub = network.chains["assetHub"]
+    configure(hub, read_location("2/GlobalConsensus(Kusama)"), "2/GlobalConsensus(Kusama)/Parachain(1000)")
+    sent = relayed_message(context(location, 10**9))["V5"]
+    hub.api["DryRunApi_dry_run_call"] = call_effects(to_bridge_hub(sent))
+    wanted = context(location, 10**9)
+
+    def verdict(tried: TransferContext) -> str:
+        data = tried.table.encode_call(relayed_call(tried, LIMIT, WEIGHT))
+        words = ("tx", "check", "--sender", ALICE, "--chain", "assetHub", "0x" + data.hex())
+        return str(json.loads(scenarioctl("--json", "--config", str(network.config), *words).out)["verdict"])
+
+    assert verdict(wanted) == "unknown"
+    # In the other form, as if the other side backed it.
+    other: TransferType = "DestinationReserve" if wanted.route.first == "LocalReserve" else "LocalReserve"
+    assert verdict(replace(wanted, route=replace(wanted.route, first=other))) == "refused"
 
 
 def test_the_program_is_told_in_words(scenarioctl: Run, build: Try) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import place_of, read_location
+from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_weight, weight_fee
@@ -98,6 +100,22 @@ def test_the_program_sends_the_message_that_is_priced(
     )
     out = AMOUNT if below is None else 0
     assert native == -(execution + delivery.amount + out)
+
+
+@pytest.mark.parametrize("below", ["", None], ids=["ether goes home", "the native asset goes out"])
+def test_a_check_misses_nothing_of_what_leaves(hubs: Hubs, below: str | None) -> None:
+    location = "1/Here" if below is None else place_of(hubs.other, hubs.hub)
+    wanted = context(hubs, location, "LocalReserve" if below is None else "DestinationReserve")
+    weight = finish(query_weight(hubs.app.client(hubs.hub), {"V5": relayed_program(wanted, 1)}))
+    call = relayed_call(wanted, 10**12, weight)
+    data = "0x" + wanted.table.encode_call(call).hex()
+    asked = CheckTransaction(chain=hubs.hub.name, tx=data, sender=format_account(ALICE.public_key, 0))
+
+    _, check = finish(find_check(hubs.app, asked))
+
+    # Nobody can reach the other side.
+    assert check.verdict == "unknown", check.reasons
+    assert not any("credited to nobody" in reason for reason in check.reasons)
 
 
 def test_too_little_for_the_fees_takes_nothing(hubs: Hubs) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, junctions_of, write_location
+from scenarioctl.chains.locations import absolute, across, junctions_of, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import incoming_assets
@@ -318,8 +318,10 @@ def _given(hop: "DryRunResult", parties: Sequence[tuple[AccountRole, BalanceChan
     mirrored: dict[str, int] = defaultdict(int)
     sums: dict[str, int] = defaultdict(int)
     for message in hop.sent:
+        # Beyond a bridge, a message names an asset as seen from there.
+        network = hop.chain.consensus if message.destination is None else message.destination.consensus
         for identity, amount in incoming_assets(message):
-            onward[identity] += amount
+            onward[across(identity, network, hop.chain.consensus)] += amount
     for party, move in parties:
         if move.value > 0:
             mirror = party.system and party.role.startswith(_MIRRORS)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, across, write_location
-from scenarioctl.chains.trust import foreign_reserve
+from scenarioctl.chains.trust import foreign_reserve, is_beyond_bridge
 from scenarioctl.transactions.simulation.arrival import INCOMING
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
 from scenarioctl.transactions.transfer.bridges import bridge_type
@@ -58,10 +58,20 @@ class _ReserveCheck:
             for item in onward.assets:
                 place = write_location(item["id"])
                 identity = absolute(place, chain.para_id) if place else None
-                self._check(onward.arrives_as, identity, chain, onward.destination)
+                there = onward.destination
+                if (
+                    identity is not None
+                    and there is not None
+                    and is_beyond_bridge(chain, there, self.assets.registry)
+                ):
+                    identity = across(identity, chain.consensus, there.consensus)
+                self._check(onward.arrives_as, identity, chain, there)
 
     def _check(self, name: str, identity: str | None, origin: "Chain", destination: "Chain | None") -> None:
-        """Judge assets that come from *origin* to *destination* by the instruction *name*."""
+        """Judge assets that come from *origin* to *destination* by the instruction *name*.
+
+        *identity* is seen from the relay chain of *destination*.
+        """
         if destination is not None and destination.is_ethereum and identity is not None:
             self._check_bridged(name, identity, origin, destination)
             return
