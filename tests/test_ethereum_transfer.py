@@ -131,9 +131,9 @@ def test_offline_nothing_is_sent_to_ethereum(source: str, asset_id: str) -> None
 
 def test_an_asset_that_goes_no_further_is_not_sent_to_the_asset_hub_first() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        find_route(transfer("HDX", source="hydraDx"), ASSETS, fee_settled=True)
+        find_route(transfer("BNC", source="bifrost"), ASSETS, fee_settled=True)
 
-    assert str(refused.value) == says("HDX", "only assetHub")
+    assert str(refused.value) == says("BNC", "only assetHub")
     assert "first" not in str(refused.value)
 
 
@@ -156,14 +156,14 @@ def test_nothing_is_sent_from_ethereum() -> None:
     assert not any(can_send(token, chain, ASSETS) for token in ASSETS.all(ETHER) for chain in REGISTRY.all())
 
 
-def test_only_the_asset_hub_of_polkadot_sends_to_ethereum() -> None:
+def test_only_the_asset_hub_of_polkadot_and_hydration_send_to_ethereum() -> None:
     sending = {
         chain.name
         for chain in REGISTRY.all()
         if any(can_send(each, ETHER, ASSETS) for each in ASSETS.all(chain))
     }
 
-    assert sending == {"assetHub"}
+    assert sending == {"assetHub", "hydraDx"}
 
 
 @pytest.mark.parametrize(

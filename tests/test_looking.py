@@ -191,6 +191,7 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
         assert len(said.pop(ends)) == 25
     # To Ethereum, nothing is.
     assert len(said.pop("assetHub>ethereum")) == 36
+    assert len(said.pop("hydraDx>ethereum")) == 18
     # Its fee is paid with the native asset beside it, which only a connected draft can add.
     going, built_going = said.pop("hydraDx>assetHub"), between.pop("hydraDx>assetHub")
     exchange, hub = app.registry.find("hydraDx"), app.registry.find("assetHub")

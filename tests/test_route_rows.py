@@ -41,6 +41,14 @@ WITHOUT_ROW = {
     # One registry lists it on one side of the two each.
     ("assetHub", "hydraDx", _SUSDAT): _UNPROVEN,
     ("hydraDx", "assetHub", _SUSDAT): _UNPROVEN,
+    # EURC and sUSDat, which only one lists on Hydration.
+    **{
+        ("hydraDx", "ethereum", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({contract})"): _ONE_SOURCE
+        for contract in (
+            "0x1abaea1f7c830bd89acc67ec4af516284b1bc33c",
+            "0xd166337499e176bbc38a1fbd113ab144e5bd2df7",
+        )
+    },
     # A transaction of Ethereum is not one that is built here.
     ("ethereum", "assetHub", "*"): "transactions of Ethereum aren't made here",
 }

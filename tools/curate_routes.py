@@ -12,6 +12,9 @@ PROOF says how far each kind of route is proven.  A row opens `always` if its tr
 asset with the same reserve, or if they have the bytes of an independent encoder; and if two registries agree.  For the relay
 chain's asset one is enough, since its location can't be mistaken.  All others open by `check`, and to Ethereum by `state` if two
 registries list the token there.
+
+From a parachain to Ethereum, over the Asset Hub, a package counts if it lists the asset on the parachain: its location there
+names the contract on Ethereum, and the tokens of Ethereum that are known are those that the Asset Hub sends there.
 """
 
 import json
@@ -68,6 +71,7 @@ PROOF = (
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(*", "alike"),
     # A Bridge Hub (bridge-hub-paseo 2000006) queued such messages for the Ethereum of its network.
     ("asset_hub", "ethereum", "*", "bytes"),
+    ("hydration", "ethereum", "2/GlobalConsensus(Ethereum:1)*", "bytes"),
     # Over the bridge.  Each half ran on asset-hub-kusama 2000002; no runtimes here join both sides.
     ("asset_hub", "asset_hub", "*", "bytes"),
     ("asset_hub", "hydration", "2/GlobalConsensus(Ethereum:1)", "arrival"),
@@ -105,8 +109,9 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
     for destination in assets.registry.all():
         if destination.name not in TRUST or destination == source:
             continue
-        bridged = is_beyond_bridge(source, destination, assets.registry)
-        if destination.relay != source.relay and not bridged:
+        crosses = destination.relay != source.relay
+        over_hub = destination.is_ethereum and not is_beyond_bridge(source, destination, assets.registry)
+        if crosses and not over_hub and not is_beyond_bridge(source, destination, assets.registry):
             continue
         for asset in assets.all(source):
             arriving = assets.counterpart(asset, destination)
@@ -120,7 +125,9 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             route = None if arriving is None else resolve(transfer, assets.registry)
             if arriving is None or route is None:
                 continue
-            ends = ((source.name, asset.location), (destination.name, arriving.location))
+            ends = [(source.name, asset.location)]
+            if not over_hub:
+                ends.append((destination.name, arriving.location))
             sources = [
                 name
                 for name, listed in listings.items()
@@ -132,12 +139,12 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             if proof == "none" and route.needs_last_hop_fee:
                 # No check opens it: what its last hop costs is told by the chain before the last only.
                 continue
-            needed = 1 if not bridged and identity_of(transfer) == "" else 2
+            needed = 1 if not crosses and identity_of(transfer) == "" else 2
             always = proof in ("arrival", "alike", "bytes") and len(sources) >= needed
             opens = "always" if always else "check"
-            if bridged and not always:
+            if crosses and not always:
                 # No check proves what crosses a bridge, so none can open it.
-                if not is_told_by_state(asset, arriving, listings):
+                if over_hub or not is_told_by_state(asset, arriving, listings):
                     continue
                 opens = "state"
             yield (

@@ -22,7 +22,7 @@ Which asset can go from which chain to which other one. A transfer between two c
 
 Between the Asset Hubs of Polkadot and Kusama, a transfer is built only after both were asked: whether the one trusts the other, and what
 execution costs there. KSM to Kusama and DOT to Polkadot can also be built offline. To Ethereum, nothing is built offline: Asset Hub is asked for the fee,
-and Bridge Hub whether it would forward the message ([Check](check.md#to-ethereum)).
+and Bridge Hub whether it would forward the message ([Check](check.md#to-ethereum)). From Hydration, the message is tried on Asset Hub before.
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role.
 

@@ -7,9 +7,7 @@ from scenarioctl.chains.addresses import ACCOUNT_ID_32, AccountFormat
 #: The role of Ethereum, which no chain of config.toml can have.
 ETHEREUM = "ethereum"
 #: What is said where something else is wanted of it.
-NOT_ASKED = (
-    "Ethereum is a destination only: assets can be sent to it from assetHub, and nothing is read from it"
-)
+NOT_ASKED = "Ethereum is a destination only: assets can be sent to it from assetHub and hydraDx, and nothing is read from it"
 
 
 @dataclass(frozen=True, kw_only=True)

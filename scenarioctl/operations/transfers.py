@@ -111,6 +111,7 @@ async def draft_requested(
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         allow_death=bool(request.allow_death),
         relayer_fee=_read_relayer_fee(app, request, source, destination),
+        sender=parse_sender(request.sender, source) if request.sender else None,
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
     found: tuple[str, ...] = ()

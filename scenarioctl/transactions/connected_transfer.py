@@ -91,6 +91,14 @@ class TransferBuilder:
         return draft, check
 
     async def _build_over_bridge(self, sender: bytes | None) -> "Draft":
+        route = find_route(self.transfer, self.assets, fee_settled=True)
+        if route.goes_home_over_hub:
+            if self.transfer.relayer_fee is not None:
+                raise refusal(
+                    self.transfer,
+                    f"relayer_fee is only for transfers from assetHub. Leave it out, or send {self.transfer.asset.display_name} to assetHub first",
+                )
+            return await self._build_home_over_hub(sender)
         if self.transfer.relayer_fee is not None:
             from scenarioctl.transactions.relayed_ethereum_transfer import build_relayed_transfer
 
@@ -108,6 +116,14 @@ class TransferBuilder:
         found = await build_bridge_transfer(
             self.clients, self.assets, self.transfer, self.table, sender=sender
         )
+        self.beside = found.beside
+        return found.draft
+
+    async def _build_home_over_hub(self, sender: bytes | None) -> "Draft":
+        from scenarioctl.transactions.ethereum_over_hub import build_ethereum_transfer_over_hub
+
+        transfer = self.transfer if sender is None else replace(self.transfer, sender=sender)
+        found = await build_ethereum_transfer_over_hub(self.clients, self.assets, transfer, self.table)
         self.beside = found.beside
         return found.draft
 

@@ -20,20 +20,20 @@ from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_s
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
 #: A fee from here on says that the bridge is closed: it is u128::MAX and more, which the runtime cuts off there.
 _CLOSED = U128_MAX // 2
-#: The contract of Snowbridge on Ethereum (Snowfork/snowbridge, contracts/test/ForkUpgradeForAssetRecovery202510.t.sol, read 2026-11-23).
-_GATEWAY = bytes.fromhex("27ca963c279c93801941e1eb8799c23f407d68e7")
 #: Said of each transfer, since there is a choice.
 _PROTOCOL = "The message goes by Snowbridge's first protocol (V1). The second one (V2) needs Ether for a relayer, and its fee in DOT can be far lower: use xcm asset-transfer with --relayer-fee (relayer_fee)."
 
@@ -51,6 +51,44 @@ async def build_ethereum_transfer(
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
     return await EthereumBuilder(clients, assets, transfer, table).build(sender)
+
+
+async def quote_delivery_to_ethereum(
+    clients: "Clients",
+    assets: "Assets",
+    transfer: Transfer,
+    hub: "Chain",
+    message: dict[str, Any],
+    *,
+    protocol: str,
+) -> int:
+    """Return what *hub* takes in its native asset for delivering a VersionedXcm by this *protocol*, `V1` or `V2`, to Ethereum.
+
+    InvalidRequest if the bridge is closed, Inconclusive if *hub* doesn't tell.
+    """
+    ((version, _),) = message.items()
+    number = int(version[1:])
+    place = {version: shape_location(read_location(place_of(transfer.destination, hub)), number)}
+    fees = await query_delivery(clients(hub), place, message, number)
+    native = assets.native(hub)
+    if {fee.place for fee in fees} != {native.location}:
+        raise Inconclusive(f"{hub.name} names a fee in another asset than {native.symbol}, or none")
+    total = sum(fee.amount for fee in fees)
+    if total >= _CLOSED:
+        raise refusal(
+            transfer,
+            f"the bridge is closed for now: the fee of Snowbridge {protocol} is set higher than any balance",
+        )
+    return total
+
+
+def say_arrival(transfer: Transfer, token: "Asset") -> str:
+    """Return what should arrive on Ethereum, as *token*."""
+    what = "Ether"
+    if token.kind != "native":
+        contract = transfer.destination.account_format.format(bytes.fromhex(token.id[2:]), 0)
+        what = f"the token {contract}"
+    return f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does."
 
 
 @dataclass
@@ -71,7 +109,7 @@ class EthereumBuilder:
         token = self.assets.counterpart(transfer.asset, transfer.destination)
         if token is None:
             raise refusal(transfer, "the contract of it on Ethereum is not known")
-        self._check_beneficiary()
+        check_ethereum_receiver(transfer, self.assets)
         try:
             if route.row is not None and route.row.opens == "state":
                 await self._check_listing()
@@ -104,20 +142,6 @@ class EthereumBuilder:
         transfer = self.transfer
         return transfer.destination.account_format.format(transfer.beneficiary, 0)
 
-    def _check_beneficiary(self) -> None:
-        """Refuse contracts of tokens and of the bridge, which pass on nothing that they get."""
-        ethereum, account = self.transfer.destination, self.transfer.beneficiary
-        written = ethereum.account_format.format(account, 0)
-        if account == _GATEWAY:
-            raise InvalidRequest(
-                f"beneficiary {written} is the contract of Snowbridge itself on Ethereum: what it gets is lost"
-            )
-        for token in self.assets.all(ethereum):
-            if token.id == written.lower():
-                raise InvalidRequest(
-                    f"beneficiary {written} is the contract of {token.display_name} on Ethereum: what it gets is lost"
-                )
-
     async def _check_listing(self) -> None:
         """Refuse an asset that one registry lists on the source, unless its state has it too, under no other symbol or decimals."""
         source, asset = self.transfer.source, self.transfer.asset
@@ -148,21 +172,9 @@ class EthereumBuilder:
 
     async def delivery_fee(self, message: dict[str, Any]) -> int:
         """Return what the source takes for the whole way, in its native asset."""
-        source, destination = self.transfer.source, self.transfer.destination
-        ((version, _),) = message.items()
-        number = int(version[1:])
-        place = {version: shape_location(read_location(place_of(destination, source)), number)}
-        fees = await query_delivery(self.clients(source), place, message, number)
-        native = self.assets.native(source)
-        if {fee.place for fee in fees} != {native.location}:
-            raise Inconclusive(f"{source.name} names a fee in another asset than {native.symbol}, or none")
-        total = sum(fee.amount for fee in fees)
-        if total >= _CLOSED:
-            raise refusal(
-                self.transfer,
-                f"the bridge is closed for now: the fee of Snowbridge {self.protocol} is set higher than any balance",
-            )
-        return total
+        return await quote_delivery_to_ethereum(
+            self.clients, self.assets, self.transfer, self.transfer.source, message, protocol=self.protocol
+        )
 
     async def check_export(self, message: dict[str, Any]) -> None:
         """Refuse a *message* that the Bridge Hub would not send on."""
@@ -186,9 +198,4 @@ class EthereumBuilder:
             )
 
     def say_arrival(self, token: "Asset") -> str:
-        transfer = self.transfer
-        ethereum = transfer.destination
-        what = "Ether"
-        if token.kind != "native":
-            what = f"the token {ethereum.account_format.format(bytes.fromhex(token.id[2:]), 0)}"
-        return f"All of the amount, {transfer.asset.amount(transfer.amount)}, should arrive on Ethereum as {what}. No chain here can tell whether it does."
+        return say_arrival(self.transfer, token)

@@ -83,8 +83,10 @@ def _first_tried(transfer: Transfer, budget: int) -> int:
     """Return an amount that tells the costs: between chains, what delivery takes has to be left of *budget*."""
     if transfer.is_local:
         return budget
-    # Delivery to Ethereum can take more than half of it, and any amount goes there.
-    return 1 if transfer.destination.is_ethereum else max(budget // 2, 1)
+    if transfer.destination.is_ethereum:
+        # Delivery can take more than half of the native asset, and any amount of that goes there; of others it takes nothing.
+        return 1 if transfer.asset.kind == "native" else budget
+    return max(budget // 2, 1)
 
 
 async def _read_figures(

@@ -6,11 +6,13 @@ Exact to the last unit, with the weights and prices of this moment; a dry run sa
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, across, write_location
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
+from scenarioctl.transactions.xcm_programs import read_instruction
 
 #: How an asset comes to a chain.
 INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
@@ -49,7 +51,8 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
     for number, message in enumerate(messages):
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
-        names = [name for name, _ in message.instructions][message.put_before :]
+        program = message.instructions[message.put_before :]
+        names = [name for name, fields in program if not _is_rest(name, fields)]
         known = _PLAIN | _RELAYED if message.destination.is_ethereum else _PLAIN
         if not known.issuperset(names):
             other = next(name for name in names if name not in known)
@@ -59,6 +62,9 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         if message.destination.is_ethereum:
             # By the first protocol, all that it costs there was taken for delivery.
             fees += _relayer_fees(message)
+            if number:
+                here, there = message.origin.consensus, message.destination.consensus
+                holding = {across(identity, here, there): amount for identity, amount in holding.items()}
             continue
         client = clients(message.destination)
         weight = await query_weight(client, message.data)
@@ -90,6 +96,11 @@ def carried_assets(message: XcmMessage) -> dict[str, int]:
             with suppress(ValueError):
                 carried.remove((fee.identity, fee.amount))
     return dict(carried)
+
+
+def _is_rest(name: str, fields: Any) -> bool:
+    """Tell whether an instruction only says whose is what doesn't go on."""
+    return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {"DepositAsset"}
 
 
 def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:

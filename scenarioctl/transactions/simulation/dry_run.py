@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import interior, junctions_of, read_location, write_location
+from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
 from scenarioctl.transactions.events import Event, read_event
@@ -209,6 +209,25 @@ def takes_result_version(table: "RuntimeTable") -> bool:
     except InvalidRequest:
         # The question itself says that the runtime has no such API.
         return True
+
+
+def write_message(
+    origin: "Chain", destination: "Chain", versioned: Mapping[str, Any], table: "RuntimeTable"
+) -> XcmMessage:
+    """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime of its destination."""
+    ((version, program),) = versioned.items()
+    place = place_of(destination, origin)
+    number = int(version[1:])
+    message_type = table.api_method("DryRunApi", "dry_run_xcm").inputs[1].type_id
+    return XcmMessage(
+        origin=origin,
+        destination=destination,
+        place=place,
+        location={version: shape_location(read_location(place), number)},
+        version=number,
+        instructions=tuple(read_instruction(item) for item in program),
+        data=table.encode(message_type, versioned),
+    )
 
 
 async def try_message(clients: Clients, registry: "Registry", message: XcmMessage) -> DryRunResult:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, across, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
 from scenarioctl.transactions.simulation.arrival import (
     Arrival,
@@ -20,7 +20,7 @@ from scenarioctl.transactions.simulation.balance_changes import deposit_accounts
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.costs import CostCheck
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
@@ -267,7 +267,10 @@ class Simulation:
             identity = absolute(asset.location, destination.para_id)
             if arrival is None:
                 pass
-            elif first is None or carried_assets(first).get(identity) != transfer.amount:
+            elif (
+                first is None
+                or carried_assets(first).get(_seen_by(first, identity, destination)) != transfer.amount
+            ):
                 self.findings.warnings.append(
                     f"the message that leaves {source.name} does not carry {amount_of(transfer.asset, transfer.amount)}"
                 )
@@ -377,6 +380,12 @@ class Simulation:
         if self.computed is not None and self.computed.value < deposit and not held:
             return f"{self.computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
         return sentence
+
+
+def _seen_by(message: XcmMessage, identity: str, chain: "Chain") -> str:
+    """Return *identity*, seen from the relay chain of *chain*, as that of the destination of *message* sees it."""
+    there = chain if message.destination is None else message.destination
+    return across(identity, chain.consensus, there.consensus)
 
 
 def _say_bridge(origin: "Chain", chain: "Chain") -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from scenarioctl.chains.locations import absolute, across, junctions_of, place_of, read_location, seen_from
 from scenarioctl.chains.trust import accepts_reserve, is_beyond_bridge
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.route_rows import find_row
+from scenarioctl.transactions.transfer.route_rows import find_row, routes_from
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -46,10 +46,12 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
         )
     if not is_beyond_bridge(source, destination, registry):
         if destination.is_ethereum:
-            reason = "only assetHub sends assets to Ethereum"
-            if _goes_on_to_ethereum(transfer, registry):
-                reason += ". Send it to assetHub first, and from there in a second transaction"
-            raise refusal(transfer, reason)
+            if any(chain == destination.name for chain, _ in routes_from(source.name)):
+                # In one signature, by way of the Asset Hub.
+                return
+            raise refusal(
+                transfer, f"only assetHub and hydraDx send assets to Ethereum{send_first(transfer, registry)}"
+            )
         hubs = [hub.name for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
         raise refusal(
             transfer,
@@ -57,13 +59,15 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
         )
 
 
-def _goes_on_to_ethereum(transfer: Transfer, registry: "Registry") -> bool:
-    """Tell whether the Asset Hub of Polkadot sends the asset to Ethereum, once it is there."""
+def send_first(transfer: Transfer, registry: "Registry") -> str:
+    """Return the advice to go by the Asset Hub of Polkadot, if that sends the asset to Ethereum once it is there."""
     source, hub = transfer.source, registry.find(ENDS["Polkadot"])
-    if not transfer.asset.location:
-        return False
+    if not transfer.asset.location or source == hub:
+        return ""
     identity = across(absolute(transfer.asset.location, source.para_id), source.consensus, hub.consensus)
-    return find_row(hub.name, transfer.destination.name, seen_from(identity, hub.para_id)) is not None
+    if find_row(hub.name, transfer.destination.name, seen_from(identity, hub.para_id)) is None:
+        return ""
+    return ". Send it to assetHub first, and from there in a second transaction"
 
 
 def bridge_type(

@@ -34,7 +34,8 @@ def build_transfer(
     *destination_table* in the highest that the source knows.  *last_hop_fee* is the fee to set aside for the last hop
     of a route over another chain, raw; without it, half of the amount is set aside.  With *native_fee* so much of the
     relay chain's asset, raw, goes along and pays on the destination; *fee_accepted* says that the destination takes its
-    fee in the asset.  InvalidRequest says why a transfer cannot be made safely.
+    fee in the asset.  InvalidRequest says why a transfer cannot be made safely.  A transfer from a parachain to Ethereum needs
+    its sender and a *native_fee*.
     """
     check_request(transfer)
     if transfer.is_local:
@@ -126,6 +127,21 @@ def bridge_message(
     """
     route = find_route(transfer, assets, fee_settled=True)
     return xcm_calls.bridge_message(_context(transfer, route, table, destination_table, native_fee))
+
+
+def hub_message(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    assets: "Assets",
+    hub_table: "RuntimeTable",
+    native_fee: int,
+) -> dict[str, Any]:
+    """Return the message that asks the Asset Hub to send the asset of *transfer* on to Ethereum, as a VersionedXcm."""
+    route = find_route(transfer, assets, fee_settled=True)
+    if route.via is None:
+        raise RuntimeError("the transfer doesn't go over an Asset Hub")
+    return xcm_calls.hub_message(_context(transfer, route, table, hub_table, native_fee), route.via)
 
 
 def _context(

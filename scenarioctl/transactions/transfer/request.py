@@ -39,6 +39,8 @@ class Transfer:
     allow_death: bool = False
     #: Only to Ethereum; None: the transfer goes by Snowbridge's first protocol.
     relayer_fee: RelayerFee | None = None
+    #: The account that signs it on the source, if that is known: what stays on a chain on the way becomes theirs.
+    sender: bytes | None = None
 
     @property
     def is_local(self) -> bool:

@@ -24,11 +24,19 @@ from scenarioctl.chains.trust import (
     accepts_reserve,
     accepts_teleport,
     foreign_reserve,
+    is_beyond_bridge,
     teleport_decided_by,
     trust_of,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer.bridges import ENDS, bridge_type, check_bridge, is_bridged
+from scenarioctl.transactions.transfer.bridges import (
+    ENDS,
+    bridge_type,
+    check_bridge,
+    is_bridged,
+    send_first,
+)
+from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
 from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
 
@@ -76,7 +84,14 @@ class Route:
 
         Where the asset only changes hands on its reserve, the runtime divides the fee itself.
         """
-        return self.via is not None and (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
+        if self.via is None or self.goes_home_over_hub:
+            return False
+        return (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
+
+    @property
+    def goes_home_over_hub(self) -> bool:
+        """Whether the Asset Hub on the way only stands for the reserve, which is Ethereum: its fee goes along in DOT."""
+        return self.via is not None and self.onward == "DestinationReserve"
 
 
 #: The roles of chains whose runtimes are asked what they accept, where no trust facts are written.
@@ -95,6 +110,8 @@ def check_route(transfer: Transfer, assets: "Assets") -> None:
     check_request(transfer)
     if not transfer.is_local:
         find_route(transfer, assets, fee_settled=True)
+    if transfer.destination.is_ethereum:
+        check_ethereum_receiver(transfer, assets)
 
 
 def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Route:
@@ -115,7 +132,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     if not fee_settled and transfer.destination.is_ethereum:
         raise refusal(
             transfer,
-            f"only a connection to {transfer.source.name} tells what it takes for delivery to Ethereum",
+            f"only a connection to {(route.via or transfer.source).name} tells what it takes for delivery to Ethereum",
             advice="; use xcm asset-transfer without --offline",
         )
     if fee_settled or not pays_with_itself(transfer):
@@ -281,7 +298,7 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     source, destination = transfer.source, transfer.destination
     if transfer.asset.location and is_bridged(transfer):
         crossing = bridge_type(source, destination, identity_of(transfer), registry)
-        return None if crossing is None else Route(first=crossing)
+        return Route(first=crossing) if crossing is not None else _resolve_over_hub(transfer, registry)
     reserve = _reserve_of(transfer, registry)
     if reserve is None:
         return None
@@ -296,6 +313,20 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     if first is None or onward is None:
         return None
     return Route(first=first, via=reserve, onward=onward)
+
+
+def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
+    """Return the way of an asset of Ethereum home, over the Asset Hub of a parachain; None if the facts allow none."""
+    source, destination = transfer.source, transfer.destination
+    hub = registry.asset_hub(source)
+    if not destination.is_ethereum or hub is None or hub == source:
+        return None
+    identity = identity_of(transfer)
+    first = _transfer_type(identity, hub, source, hub, registry)
+    onward = bridge_type(hub, destination, identity, registry)
+    if first != "DestinationReserve" or onward != "DestinationReserve":
+        return None
+    return Route(first=first, via=hub, onward=onward)
 
 
 def _reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":
@@ -358,7 +389,7 @@ def _same_way(row: RouteRow, route: Route) -> bool:
 
 def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
     """Return the row of the chains, if both are built in; with a chain of config.toml, the one *by_kind*."""
-    if is_bridged(transfer):
+    if is_bridged(transfer) and transfer.source.role == "asset_hub":
         # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
         ends = (ENDS[transfer.source.consensus], ENDS[transfer.destination.consensus])
         return find_row(*ends, transfer.asset.location)
@@ -384,6 +415,10 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
     if is_bridged(transfer):
+        if destination.is_ethereum and not is_beyond_bridge(source, destination, registry):
+            return (
+                f"only assets of Ethereum go from {source.name} to Ethereum{send_first(transfer, registry)}"
+            )
         if destination.is_ethereum:
             return f"{source.name} and Ethereum have no reserve for it that the other one accepts"
         return "neither of the two Asset Hubs accepts the other as its reserve"

@@ -71,7 +71,8 @@ class TransferContext:
 
     @property
     def deposit(self) -> dict[str, Any]:
-        count = 2 if self.native_fee else 1
+        # To Ethereum over the Asset Hub, what pays the fee stays there.
+        count = 2 if self.native_fee and not self.route.goes_home_over_hub else 1
         return {"DepositAsset": {"assets": _all_counted(count), "beneficiary": self.beneficiary}}
 
 
@@ -82,6 +83,8 @@ def build_call(context: TransferContext) -> Call:
         return _teleport(context)
     if route.via is None:
         return build_candidate(context)
+    if route.goes_home_over_hub:
+        return _type_and_then(context, route.via, route.first, *_send_home(context, route.via))
     if route.needs_last_hop_fee:
         return _type_and_then(context, route.via, route.first, _send_onward(context, route.via))
     # The runtime writes both messages, and divides the fee between them.
@@ -118,6 +121,8 @@ def bridge_message(context: TransferContext) -> dict[str, Any]:
     location, amount = context.asset_on(destination), context.transfer.amount
     sent = [context.asset(location, amount)]
     arrival: list[Any] = [{ARRIVES_BY[first]: sent}, "ClearOrigin"]
+    if context.route.goes_home_over_hub:
+        return context.versioned([*arrival, *_pay_and_deposit(context, location, 1), _TOPIC])
     if not context.native_fee:
         return context.versioned([*arrival, *_pay_and_deposit(context, location, amount), _TOPIC])
     fee_location = seen_from(
@@ -131,6 +136,14 @@ def bridge_message(context: TransferContext) -> dict[str, Any]:
             [{"ReserveAssetDeposited": [fee, *sent]}, "ClearOrigin", buy, deposit, _TOPIC]
         )
     return context.versioned([{"ReserveAssetDeposited": [fee]}, buy, *arrival, deposit, _TOPIC])
+
+
+def hub_message(context: TransferContext, via: "Chain") -> dict[str, Any]:
+    """Return the message with which *via*, the Asset Hub, is asked to send the asset on to Ethereum, as a VersionedXcm."""
+    fee = context.asset(_RELAY_ASSET, context.native_fee)
+    incoming = {"WithdrawAsset": [fee, context.asset(context.asset_on(via), context.transfer.amount)]}
+    buy = {"BuyExecution": {"fees": fee, "weight_limit": "Unlimited"}}
+    return context.versioned([incoming, "ClearOrigin", buy, *_send_home(context, via), _TOPIC])
 
 
 def _teleport(context: TransferContext) -> Call:
@@ -150,7 +163,7 @@ def _type_and_then(
     context: TransferContext,
     to: "Chain",
     transfer_type: "TransferType | Mapping[str, Any]",
-    on_arrival: "Mapping[str, Any]",
+    *on_arrival: "Mapping[str, Any]",
 ) -> Call:
     transfer = context.transfer
     method = "transfer_assets_using_type_and_then"
@@ -160,14 +173,15 @@ def _type_and_then(
         sent = _in_order([*sent, (_RELAY_ASSET, context.native_fee)])
         # The Asset Hub is its reserve: for every parachain, and for the Asset Hub beyond the bridge.
         fee_location = _RELAY_ASSET
-        fee_type = "LocalReserve" if is_bridged(transfer) else "DestinationReserve"
+        is_crossed = is_bridged(transfer) and not context.route.goes_home_over_hub
+        fee_type = "LocalReserve" if is_crossed else "DestinationReserve"
     arguments = {
         "dest": context.versioned(context.chain(to, transfer.source)),
         "assets": context.versioned([context.asset(*item) for item in sent]),
         "assets_transfer_type": transfer_type,
         "remote_fees_id": context.versioned(context.asset_id(fee_location)),
         "fees_transfer_type": fee_type,
-        "custom_xcm_on_dest": context.versioned([on_arrival]),
+        "custom_xcm_on_dest": context.versioned(list(on_arrival)),
         "weight_limit": "Unlimited",
     }
     return Call(pallet=xcm_pallet(context, method), method=method, args=arguments)
@@ -179,6 +193,26 @@ def _send_onward(context: TransferContext, via: "Chain") -> dict[str, Any]:
     name = "InitiateTeleport" if context.route.onward == "Teleport" else "DepositReserveAsset"
     program = _pay_and_deposit(context, context.asset_on(destination), context.last_hop_fee)
     return {name: {"assets": _all_counted(1), "dest": context.chain(destination, via), "xcm": program}}
+
+
+def _send_home(context: TransferContext, via: "Chain") -> list[dict[str, Any]]:
+    """Return the program with which *via* sends the asset home to Ethereum; whatever doesn't go there is the sender's."""
+    destination, sender = context.transfer.destination, context.transfer.sender
+    if sender is None or not context.native_fee:
+        raise RuntimeError("a transfer over the Asset Hub to Ethereum has no sender, or no fee")
+    back = shape_location(
+        {"parents": 0, "interior": {"X1": [via.account_format.junction(sender)]}}, context.version
+    )
+    token = {"id": context.asset_id(context.asset_on(via)), "fun": "Fungible"}
+    home = {
+        "assets": {"Wild": {"AllOf": token}},
+        "reserve": context.chain(destination, via),
+        "xcm": _pay_and_deposit(context, context.asset_on(destination), 1),
+    }
+    return [
+        {"SetAppendix": [{"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": back}}]},
+        {"InitiateReserveWithdraw": home},
+    ]
 
 
 def _pay_and_deposit(context: TransferContext, location: str, fee: int) -> list[dict[str, Any]]:

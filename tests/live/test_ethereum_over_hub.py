@@ -1,0 +1,90 @@
+"""Transfers from Hydration over the Asset Hub to Ethereum that the Asset Hub can't send on: the sender gets it all there.
+
+No Asset Hub here has a route to Ethereum, so each of them ends so.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scenarioctl.transactions.simulation.balances import free_balance
+from scenarioctl.transactions.simulation.dry_run import try_call, try_message
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.routes import Route
+from scenarioctl.transactions.transfer.xcm_calls import TransferContext, build_call, hub_message
+from tests.live.recorder import fresh
+from tests.live.setup import send, wait_for_quiet
+from tests.live.test_bridged_assets import ALICE, AMOUNT, EtherNetwork, network
+from tests.runner import finish
+
+__all__ = ["network"]
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+
+#: Of the relay chain's asset, which is DOT on Polkadot.
+FEE = 10**12
+
+
+@pytest.fixture
+def context(network: EtherNetwork) -> TransferContext:
+    """Return what a transfer of ether to Ethereum is built from; there is ether to send."""
+    back = network.draft("liveHub", "liveDex", "ETH", 3 * AMOUNT, to=ALICE.public_key)
+    assert network.arrived(back, "liveDex", "ETH", ALICE.public_key)
+    app, dex, hub = network.app, network.dex, network.hub
+    transfer = Transfer(
+        source=replace(dex, consensus="Polkadot"),
+        destination=app.registry.find("ethereum"),
+        asset=app.assets.find(dex, "ETH"),
+        amount=AMOUNT,
+        beneficiary=fresh(20),
+        sender=fresh(32),
+    )
+    route = Route(
+        first="DestinationReserve", via=replace(hub, consensus="Polkadot"), onward="DestinationReserve"
+    )
+    table = finish(app.client(dex).table())
+    return TransferContext(transfer=transfer, route=route, table=table, version=5, native_fee=FEE)
+
+
+def holdings(network: EtherNetwork, account: bytes) -> tuple[int, int]:
+    """Return what *account* holds on the Asset Hub: of its native asset, and of ether."""
+    app, hub = network.app, network.hub
+    assets = (app.assets.native(hub), app.assets.find(hub, "ETH"))
+    native, ether = (finish(free_balance(app.client(hub), asset, account)) for asset in assets)
+    return native, ether
+
+
+def test_what_does_not_go_on_becomes_the_senders_there(
+    network: EtherNetwork, context: TransferContext
+) -> None:
+    """Of a sender that had no account there."""
+    app, dex, hub = network.app, network.dex, network.hub
+    sender = context.transfer.sender
+    assert sender is not None and holdings(network, sender) == (0, 0)
+
+    send(app, dex, build_call(context), ALICE)
+    wait_for_quiet(app, hub)
+
+    native, ether = holdings(network, sender)
+    assert ether == AMOUNT
+    # Only what executing the message costs is gone.
+    assert 0.9 * FEE < native < FEE
+
+
+def test_the_message_of_the_exchange_is_the_one_that_is_tried(
+    network: EtherNetwork, context: TransferContext
+) -> None:
+    app, dex, hub = network.app, network.dex, network.hub
+
+    network.price()
+    tried = finish(try_call(app.client, app.registry, dex, build_call(context), ALICE.public_key))
+
+    (message,) = tried.sent
+    *program, (last, _) = message.instructions
+    expected: list[Any] = hub_message(context, hub)["V5"]
+    assert last == "SetTopic"
+    assert [name if fields is None else {name: fields} for name, fields in program] == expected[:-1]
+    # This Asset Hub has no route to Ethereum.
+    ended = finish(try_message(app.client, app.registry, message))
+    assert "Unroutable" in ended.failure
