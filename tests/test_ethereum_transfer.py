@@ -173,6 +173,7 @@ def test_only_the_asset_hub_of_polkadot_and_hydration_send_to_ethereum() -> None
         ("--offline", "call", "ethereum", "System", "remark", "hi"),
         ("--offline", "query", "ethereum", "System", "Account"),
         ("chain", "refresh", "ethereum"),
+        ("chain", "check", "ethereum"),
     ],
 )
 def test_nothing_else_is_done_with_ethereum(scenarioctl: Run, words: tuple[str, ...]) -> None:

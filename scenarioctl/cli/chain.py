@@ -160,12 +160,15 @@ def check(chains: tuple[str, ...]) -> None:
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. Bundled facts about a chain that are
     older than 180 days and that no endpoint confirms are a warning.
     """
+    from scenarioctl.chains.chain import NOT_ASKED
     from scenarioctl.chains.probing import probe
     from scenarioctl.operations.fact_ages import day_of, warn_of_old_facts
 
     app = open_application()
     asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()
     asked = list({each.name: each for each in asked}.values())
+    if any(each.is_ethereum for each in asked):
+        raise ChainUnreachable(NOT_ASKED)
     if app.settings.offline:
         raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
     probes = run(probe(asked))
