@@ -140,8 +140,6 @@ class ParsedTransfer:
     xcm_version: int | None = None
     #: The sender's account may be closed by it.
     allow_death: bool = False
-    #: The address that signs it, if it is kept: only what goes to Ethereum from a parachain needs it.
-    sender: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -161,7 +159,6 @@ class ParsedTransfer:
             beneficiary=self.account,
             xcm_version=self.xcm_version,
             allow_death=self.allow_death,
-            sender=self.source.account_format.parse(self.sender, field="sender") if self.sender else None,
         )
 
 
