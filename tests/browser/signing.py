@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.browser.page import Daemon, Page
-from tests.browser.wallets import LivingChain, payload_asked_for
+from tests.browser.wallets import LivingChain, answer, extrinsic_of, payload_asked_for, signature_of
 from tests.network import FakeNetwork
 from tests.test_check import ALICE
 
@@ -31,6 +31,22 @@ def to_the_wallet(page: Page, link: str) -> dict[str, Any]:
     page.wait_for("Valid for about")
     page.press("Sign with Talisman")
     return payload_asked_for(page)
+
+
+def sign_in_wallet(page: Page, payload: dict[str, Any]) -> str:
+    """Have the wallet sign *payload*; return the extrinsic that the page then has to send."""
+    signature = signature_of(payload)
+    answer(page, signature=signature)
+    page.wait_for("Discard the signature")
+    return extrinsic_of(payload, signature)
+
+
+def send(page: Page, chain: LivingChain, signed: str) -> None:
+    """Send what was signed: not before now, and as it is."""
+    assert chain.taken == []
+    page.press("Send")
+    page.wait(lambda: chain.taken)
+    assert chain.taken == [signed]
 
 
 def paste_signature(page: Page, signature: str, *, place: str = "other-signer") -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.browser.page import Daemon
 from tests.browser.scenarios import a_flow, post
-from tests.browser.signing import Started
-from tests.browser.wallets import answer, extrinsic_of, payload_asked_for, signature_of, stubbed
+from tests.browser.signing import Started, send, sign_in_wallet
+from tests.browser.wallets import payload_asked_for, stubbed
 from tests.network import table_of
 from tests.test_broadcast import PAID, failed
 from tests.test_check import DOT
@@ -33,13 +33,7 @@ def sign_all(started: Started, scenario: str) -> str:
     page.wait_for("Valid for about")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
-    signature = signature_of(payload)
-    answer(page, signature=signature)
-    page.wait_for("4. Send")
-    page.press("Send")
-    page.wait(lambda: chain.taken)
-    signed = extrinsic_of(payload, signature)
-    assert chain.taken == [signed]
+    send(page, chain, sign_in_wallet(page, payload))
     return str(payload["method"])
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.browser.page import Daemon, Page
 from tests.browser.scenarios import a_flow, a_transfer, post
-from tests.browser.signing import Started, status, to_the_wallet
-from tests.browser.wallets import answer, extrinsic_of, signature_of, stubbed
+from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
+from tests.browser.wallets import stubbed
 from tests.test_broadcast import PAID, failed
 
 pytestmark = pytest.mark.acceptance
@@ -24,10 +24,7 @@ NOT_SENT = (
 def signed_once(page: Page, daemon: Daemon) -> str:
     """Sign a transfer with the wallet; return what was signed."""
     payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    signature = signature_of(payload)
-    answer(page, signature=signature)
-    page.wait_for("Discard the signature")
-    return extrinsic_of(payload, signature)
+    return sign_in_wallet(page, payload)
 
 
 def test_a_reload_comes_back_to_what_was_signed(started: Started) -> None:
@@ -35,10 +32,8 @@ def test_a_reload_comes_back_to_what_was_signed(started: Started) -> None:
     signed = signed_once(page, daemon)
     page.browser.refresh()
     page.wait_for("Discard the signature")
-    page.press("Send")
-    page.wait(lambda: chain.taken)
 
-    assert chain.taken == [signed]
+    send(page, chain, signed)
 
 
 def test_a_signature_is_discarded_by_who_says_so(started: Started) -> None:
@@ -336,12 +331,9 @@ def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:
     page.wait(lambda: post(daemon, "/scenario/tx", {"id": scenario})["mempool"])
     (row,) = post(daemon, "/scenario/tx", {"id": scenario})["mempool"]
     payload = to_the_wallet(page, f"job={scenario}&draft={row['seq']}")
-    signature = signature_of(payload)
-    answer(page, signature=signature)
-    page.press("Send")
-    page.wait(lambda: chain.taken)
+    signed = sign_in_wallet(page, payload)
 
-    assert chain.taken == [extrinsic_of(payload, signature)]
+    send(page, chain, signed)
     # The job shows which draft was sent, by its hash.
     page.open(f"/#/create/?diagramData={scenario}")
     page.find("a[href^='#/tx/?chain=polkadot&hash=0x']")

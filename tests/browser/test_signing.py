@@ -7,7 +7,15 @@ import pytest
 
 from tests.browser.page import Daemon, Page
 from tests.browser.scenarios import a_remark, a_transfer, post
-from tests.browser.signing import Started, connect, paste_address, paste_signature, to_the_wallet
+from tests.browser.signing import (
+    Started,
+    connect,
+    paste_address,
+    paste_signature,
+    send,
+    sign_in_wallet,
+    to_the_wallet,
+)
 from tests.browser.wallets import (
     ALICE_42,
     BOB_42,
@@ -42,14 +50,10 @@ def test_a_transfer_is_signed_by_an_extension_and_sent(started: Started) -> None
     page.wait_for("Valid for about 6 minutes, until block 1063 of Polkadot.")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
-    signature = signature_of(payload)
-    answer(page, signature=signature)
+    signed = sign_in_wallet(page, payload)
     page.wait_for("4. Send")
-    assert chain.taken == []
-    page.press("Send")
-    page.wait(lambda: chain.taken)
 
-    assert chain.taken == [extrinsic_of(payload, signature)]
+    send(page, chain, signed)
     assert payload["address"] == ALICE
     assert (payload["mode"], payload["withSignedTransaction"]) == (1, True)
     assert page.browser.execute_script("return window.askedBy") == "scenarioctl"
@@ -288,10 +292,8 @@ def test_a_transaction_that_the_wallet_wrote_itself_is_sent_as_it_is(started: St
     signed = extrinsic_of(tipped, signature_of(tipped))
     answer(page, signature=signature_of(tipped), signedTransaction=signed)
     page.wait_for("4. Send")
-    page.press("Send")
-    page.wait(lambda: chain.taken)
 
-    assert chain.taken == [signed]
+    send(page, chain, signed)
 
 
 def test_a_second_signature_does_not_replace_the_first(started: Started) -> None:
@@ -304,10 +306,8 @@ def test_a_second_signature_does_not_replace_the_first(started: Started) -> None
     # Of the same payload, and another one, because sr25519 signs with randomness.
     answer(page, signature=signature_of(payload))
     time.sleep(0.5)
-    page.press("Send")
-    page.wait(lambda: chain.taken)
 
-    assert chain.taken == [extrinsic_of(payload, pasted)]
+    send(page, chain, extrinsic_of(payload, pasted))
 
 
 def test_a_wallet_that_rejects_without_a_reason_is_told_of(started: Started) -> None:
@@ -481,10 +481,8 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
     good = signature_of(payload)
     paste_signature(page, good.removeprefix("0x"))
     page.wait_for("Discard the signature")
-    page.press("Send")
-    page.wait(lambda: chain.taken)
 
-    assert chain.taken == [extrinsic_of(payload, good)]
+    send(page, chain, extrinsic_of(payload, good))
 
 
 def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
