@@ -204,10 +204,10 @@ DELIVERY, FEE = 15_300_000_000, 160_000_000
 QUEUED = {"EthereumOutboundQueue": "MessageQueued"}
 
 
-def program(first: str = "WithdrawAsset", amount: int = ONE) -> list[Any]:
+def program(first: str = "WithdrawAsset", amount: int = ONE, to: bytes = KEY) -> list[Any]:
     place = {"parents": 0, "interior": {"X1": [AAVE_KEY]}}
     paid = asset(place, amount)
-    receiver = {"AccountKey20": {"network": None, "key": KEY}}
+    receiver = {"AccountKey20": {"network": None, "key": to}}
     beneficiary = {"parents": 0, "interior": {"X1": [receiver]}}
     return [
         {first: [paid]},
@@ -274,11 +274,11 @@ def build(network: FakeNetwork, scenarioctl: Run) -> Try:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Try:
-    def run(asset: str = PLACE, amount: int = ONE) -> dict[str, Any]:
+    def run(*words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER) -> dict[str, Any]:
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
             *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", str(amount)),
-            *("--destinationaddress", RECEIVER),
+            *("--destinationaddress", to, *words),
         )
         answer: dict[str, Any] = json.loads(ended.out or ended.err)
         return {**answer, "exit": ended.code}
@@ -433,7 +433,7 @@ def test_an_account_in_lower_case_is_taken(build: Try) -> None:
 
 def test_a_sender_needs_the_fee_beside_the_amount(network: FakeNetwork, check: Try) -> None:
     """5 DOT are there, of which 1.53 go for delivery."""
-    answer = check("DOT", 4 * 10**10)
+    answer = check(asset="DOT", amount=4 * 10**10)
 
     assert answer["error"] == says("5.53 DOT", "1.53 DOT")
     # For an asset of Ethereum, the fee alone.
@@ -472,6 +472,43 @@ def test_a_check_refuses_what_the_bridge_hub_drops(
     answer = json.loads(ended.out or ended.err)
     assert (answer["verdict"], ended.code) == ("refused", 6)
     assert answer["reasons"][0] == says("bridgeHub", "lost")
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        (AAVE_CONTRACT, ("AAVE", "contract", "lost")),
+        ("0x27ca963c279c93801941e1eb8799c23f407d68e7", ("Snowbridge", "contract", "lost")),
+        ("0x" + "00" * 20, ("nobody holds its key", "lost")),
+        ("0x" + "00" * 18 + "dead", ("nobody holds its key", "lost")),
+    ],
+)
+def test_a_check_of_any_call_finds_a_receiver_that_loses_what_it_gets(
+    network: FakeNetwork, scenarioctl: Run, build: Try, to: str, words: tuple[str, ...]
+) -> None:
+    call = build().out.strip()
+    account = bytes.fromhex(to[2:])
+    sent = to_bridge_hub(program(to=account))
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(sent)
+
+    ended = scenarioctl(
+        *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE),
+        *("--chain", "assetHub", call),
+    )
+
+    answer = json.loads(ended.out or ended.err)
+    assert (answer["verdict"], ended.code) == ("refused", 6)
+    assert answer["reasons"] == [says(format_ethereum_account(account), *words)]
+
+
+def test_a_check_takes_a_receiver_without_a_key_that_was_confirmed(network: FakeNetwork, check: Try) -> None:
+    zero = bytes(20)
+    sent = to_bridge_hub(program(to=zero))
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(sent)
+
+    answer = check("--yes", to=f"0x{zero.hex()}")
+
+    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("Bridge Hub", "Ethereum")])
 
 
 def test_a_message_of_the_second_protocol_is_not_refused(

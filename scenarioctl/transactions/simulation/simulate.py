@@ -22,6 +22,7 @@ from scenarioctl.transactions.simulation.conditional_calls import describe_fallb
 from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.lost_receivers import check_lost_receivers
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
@@ -172,6 +173,7 @@ class Simulation:
         instructions = self.instructions = read_programs(self.call, self.hops, self.assets.registry)
         check_reserves(self.findings, instructions, self.assets)
         await check_unsupported_instructions(self.findings, instructions, self.clients)
+        check_lost_receivers(self.findings, instructions, self.assets, confirmed=beneficiary)
         named = {*named_accounts(self.call.args)}
         for hop in self.hops:
             named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
