@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
 MARKS ?= not soak and not acceptance and not processes
+# Files of tests; all of them if it is empty.
+TESTS ?=
 # The tests start hundreds of processes, and none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,7 +19,7 @@ demo: $(VENV)/.installed
 
 # What is live is replayed here, see docs/live.md.
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" $(TESTS)
 
 # Write the sentences that the tests see to tests/data/messages.toml; read its diff as prose.
 messages: $(VENV)/.developed
