@@ -318,7 +318,7 @@ EXECUTED = (
             {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, 1)], "maximal": True}},
             deposit(x.a),
         ),
-        "holds ExchangeAsset",
+        "contains ExchangeAsset",
     ),
     row(
         "a call that pays, in Transact",
@@ -717,7 +717,7 @@ WRAPPED = (
         "a multisig that waits, without means",
         *(H, "refused", "arrives"),
         lambda x: multi(x, give(x.a)),
-        "once all approve",
+        "after all approvals",
     ),
     row(
         "an approval of a hash",
