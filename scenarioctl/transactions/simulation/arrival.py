@@ -52,7 +52,9 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
         program = message.instructions[message.put_before :]
-        names = [name for name, fields in program if not _is_rest(name, fields)]
+        following = messages[number + 1].destination if number + 1 < len(messages) else None
+        goes_home = following is not None and following.is_ethereum
+        names = [name for name, fields in program if not (goes_home and _is_rest(name, fields))]
         known = _PLAIN | _RELAYED if message.destination.is_ethereum else _PLAIN
         if not known.issuperset(names):
             other = next(name for name in names if name not in known)
@@ -99,7 +101,7 @@ def carried_assets(message: XcmMessage) -> dict[str, int]:
 
 
 def _is_rest(name: str, fields: Any) -> bool:
-    """Tell whether an instruction only says whose is what doesn't go on."""
+    """Tell whether an instruction only says whose is what doesn't go on to Ethereum."""
     return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {"DepositAsset"}
 
 
