@@ -26,6 +26,8 @@ TRANSFER = (
     "1.5",
 )
 SWAP = ("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
+#: An account that nobody is known to hold, with its checksum.
+ON_ETHEREUM = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 FLOW = """
 [[steps]]
 type = "webhook"
@@ -167,3 +169,45 @@ def test_a_title_is_shorter_than_the_sentence() -> None:
         "1.5 DOT, Asset Hub → Kusama, to 14E5nq…NcKVf3",
     )
     assert (swap.title, swap.sentence) == ("2 DOT → HDX · Hydration", "2 DOT → HDX on Hydration")
+
+
+@pytest.mark.parametrize(
+    ("to", "asset", "receiver", "words"),
+    [
+        ("ethereum", "1/Here", ON_ETHEREUM, ("not drafted yet", "assetHub", "delivery to Ethereum")),
+        ("assetHub_kusama", "1/Here", BOB, ("not drafted yet", "assetHub_kusama", "DOT")),
+    ],
+)
+def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(
+    scenarioctl: Run, to: str, asset: str, receiver: str, words: tuple[str, ...]
+) -> None:
+    line = ("create", "scenario", "--from", "assetHub", "--to", to, "--asset", asset, "--amount", "5")
+    made = scenarioctl("--offline", *line, "--destination-address", receiver)
+
+    assert made.code == 0
+    created, undrafted = made.err.splitlines()
+    assert created.startswith(f"Created {made.out.strip()}: 5 DOT, Polkadot Asset Hub → ")
+    assert undrafted == says(*words)
+    assert scenarioctl("--offline", "info", made.out.strip()).code == 0
+    drafted = scenarioctl("--offline", "scenario", "full", made.out.strip())
+    assert (drafted.code, drafted.out) == (2, "")
+    assert drafted.err.strip().removeprefix("Error: ") == says("only a connection")
+
+
+@pytest.mark.parametrize(
+    ("source", "asset", "receiver", "words"),
+    [
+        # What doesn't go on becomes the sender's, whom no scenario names.
+        ("hydraDx", "AAVE", ON_ETHEREUM, ("AAVE", "hydraDx", "xcm asset-transfer")),
+        ("hydraDx", "DOT", ON_ETHEREUM, ("DOT", "hydraDx", "assetHub")),
+        ("assetHub", "1/Here", "0x27ca963c279c93801941e1eb8799c23f407d68e7", ("beneficiary", "Snowbridge")),
+    ],
+)
+def test_a_transfer_that_no_connection_opens_is_not_kept(
+    scenarioctl: Run, source: str, asset: str, receiver: str, words: tuple[str, ...]
+) -> None:
+    line = ("create", "scenario", "--from", source, "--to", "ethereum", "--asset", asset, "--amount", "5")
+    refused = scenarioctl("--offline", *line, "--destination-address", receiver)
+
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.strip().removeprefix("Error: ") == says(*words)

@@ -338,14 +338,21 @@ async def _store_drafted(
     """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its check.
 
     Without a *sender* no node is asked. A scenario can be written without a network: if the chain's runtime is not known
-    here, the first run judges it.
+    here, or only a connection tells what a transfer costs, the first run judges it.
     """
+    from scenarioctl.transactions.transfer.request import OnlyConnected
+
     try:
         transaction = await draft(app if sender is not None else app.unconnected())
     except ChainUnreachable:
         if sender is not None:
             raise
         return await _store(app, diagram)
+    except OnlyConnected as problem:
+        if sender is not None:
+            raise
+        stored = await _store(app, diagram)
+        return replace(stored, notes=(*stored.notes, f"It is not drafted yet, since {problem.reason}."))
     check = passed_check(transaction)
     _judge(request, transaction.warnings)
     account = ""

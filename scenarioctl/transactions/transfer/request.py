@@ -71,3 +71,17 @@ def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequ
         f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}",
         advice=advice,
     )
+
+
+class OnlyConnected(InvalidRequest):
+    """A transfer whose route is open, but what it costs only a connection to the chains tells."""
+
+    #: That, in words.
+    reason = ""
+
+
+def only_connected(transfer: Transfer, reason: str, *, advice: str = "") -> OnlyConnected:
+    """Return the error for a transfer that can't be made without a connection, with the *reason*, and *advice* about options."""
+    error = OnlyConnected(refusal(transfer, reason).statement, advice=advice)
+    error.reason = reason
+    return error

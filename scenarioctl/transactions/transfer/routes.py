@@ -37,7 +37,7 @@ from scenarioctl.transactions.transfer.bridges import (
     send_first,
 )
 from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
-from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
+from scenarioctl.transactions.transfer.request import Transfer, check_request, only_connected, refusal
 from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
 
 if TYPE_CHECKING:
@@ -130,15 +130,15 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     _check_row(transfer, route, arriving)
     if not fee_settled and transfer.destination.is_ethereum:
-        raise refusal(
-            transfer,
-            f"only a connection to {(route.via or transfer.source).name} tells what it takes for delivery to Ethereum",
-            advice="; use xcm asset-transfer without --offline",
-        )
+        reason = f"only a connection to {(route.via or transfer.source).name} tells what it takes for delivery to Ethereum"
+        if route.via is not None:
+            # What doesn't go on becomes the sender's, whom no scenario names.
+            raise refusal(transfer, reason, advice="; use xcm asset-transfer without --offline")
+        raise only_connected(transfer, reason, advice="; use xcm asset-transfer without --offline")
     if fee_settled or not pays_with_itself(transfer):
         return route
     if is_bridged(transfer):
-        raise refusal(
+        raise only_connected(
             transfer,
             f"only a connection to {transfer.destination.name} tells what it takes for executing the message in {transfer.asset.display_name}",
         )
