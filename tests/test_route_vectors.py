@@ -40,6 +40,8 @@ EQUAL_IN_MEANING = {
     "ps:RelayToPara > should create transfer tx - KSM from Kusama to BridgeHubKusama 1",
     "ps:RelayToPara > should create transfer tx - KSM from Kusama to CoretimeKusama 1",
     "ps:RelayToPara > should create transfer tx - KSM from Kusama to PeopleKusama 1",
+    # limited_teleport_assets: here transfer_assets_using_type_and_then with Teleport.
+    "assethub-mythos-myth",
     # limited_reserve_transfer_assets, in which the runtime chooses the reserve.
     "hydration-astar-astr",
     "hydration-unique-unq",
@@ -52,6 +54,7 @@ OVER_HUB = {
 }
 #: Vectors whose transfers only a check opens: what it tries has the form of the vector.
 BY_CHECK = {
+    "assethub-mythos-myth",
     "hydration-astar-astr",
     "hydration-unique-unq",
     "unique-hydration-unq",
