@@ -246,7 +246,8 @@ class TransferBuilder:
     async def accepted_forms(self, drafts: "tuple[Draft, ...]") -> "tuple[Draft, ...]":
         """Return those of *drafts* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
 
-        InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart where the parachain accepts both; the backing would end up in the wrong place.
+        InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart
+        where the parachain accepts both; the backing would end up in the wrong place.
         """
         from scenarioctl.transactions.simulation.configured_reserves import trusts_as_teleporter
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
