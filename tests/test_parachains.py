@@ -157,15 +157,8 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     known = registry(assets=[OWN, *PARACHAIN["assets"]])
     destination = "own" if source == "assetHub" else "assetHub"
     wanted = transfer(source, destination, asset, known)
-    table = bundled("assetHub")
-    builder = TransferBuilder(
-        clients=lambda chain: Asked(chain, answer),  # type: ignore[arg-type, return-value]
-        assets=Assets(known),
-        transfer=wanted,
-        table=table,
-        known_destination=None,
-    )
-    drafts = build_candidates(wanted, table, assets=Assets(known))
+    builder = builder_of(wanted, known, answer)
+    drafts = build_candidates(wanted, builder.table, assets=Assets(known))
     assert len(drafts) == 2
     if answer is None:
         with pytest.raises(ChainUnreachable) as unknown:
@@ -188,18 +181,11 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     destination = "mythos" if source == "assetHub" else "assetHub"
     receiver = bytes(range(known.find(destination).account_format.length))
     wanted = replace(transfer(source, destination, asset, known), beneficiary=receiver)
-    table = bundled("assetHub")
-    builder = TransferBuilder(
-        clients=lambda chain: Asked(chain, answer),  # type: ignore[arg-type, return-value]
-        assets=Assets(known),
-        transfer=wanted,
-        table=table,
-        known_destination=None,
-    )
+    builder = builder_of(wanted, known, answer)
     with pytest.raises(InvalidRequest) as closed:
         find_route(wanted, Assets(known), fee_settled=True)
     assert str(closed.value) == says("MYTH", "assetHub", "ForeignAssets.Reserves", "--check")
-    drafts = build_candidates(wanted, table, assets=Assets(known))
+    drafts = build_candidates(wanted, builder.table, assets=Assets(known))
     assert [draft.call.args["assets_transfer_type"] for draft in drafts] == ["Teleport"]
 
     if answer:
@@ -208,6 +194,17 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     with pytest.raises(InvalidRequest) as refused:
         finish(builder.accepted_forms(drafts))
     assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
+
+
+def builder_of(wanted: Transfer, known: Registry, answer: bool | None) -> TransferBuilder:
+    """Return the builder of a transfer over an Asset Hub with this *answer*."""
+    return TransferBuilder(
+        clients=lambda chain: Asked(chain, answer),  # type: ignore[arg-type, return-value]
+        assets=Assets(known),
+        transfer=wanted,
+        table=bundled("assetHub"),
+        known_destination=None,
+    )
 
 
 class Asked:
