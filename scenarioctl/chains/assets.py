@@ -326,12 +326,14 @@ class Assets:
         if table is None:
             native = self._plain_native(chain)
             table = {native.id: native}
-            table.update((row[0], row) for row in read_rows(chain.name))
+            rows = list(read_rows(chain.name))
+            table.update((row[0], row) for row in rows)
             canonical = {
                 _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
             }
             configured = [
-                self._from_config(chain, written, native) for written in self.registry.asset_tables(chain)
+                self._from_config(chain, written, native, rows)
+                for written in self.registry.asset_tables(chain)
             ]
             table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
@@ -376,7 +378,9 @@ class Assets:
             mark=self._mark(chain, number, symbol),
         )
 
-    def _from_config(self, chain: Chain, table: Mapping[str, Any], native: Asset) -> Asset:
+    def _from_config(
+        self, chain: Chain, table: Mapping[str, Any], native: Asset, built_in: Sequence[list[Any]]
+    ) -> Asset:
         where = f"chains.{chain.name}.assets"
         check_keys(where, table)
         identity = str(table["id"])
@@ -403,7 +407,7 @@ class Assets:
             location = location or TRUST_BACKED.format(identity)
         if location:
             location = write_location(read_location(location, field=f"{where}.location"))
-        check_agreement(chain, table, location)
+        check_agreement(chain, table, location, built_in)
         deposit = table.get("existential_deposit")
         return Asset(
             chain=chain.name,

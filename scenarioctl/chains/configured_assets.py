@@ -1,9 +1,9 @@
 """The `[[chains.NAME.assets]]` tables of config.toml: whether they can be read, and agree with what is built in."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.asset_rows import decimals_of, identities_of, kind_of, location_of, read_rows
+from scenarioctl.chains.asset_rows import decimals_of, identities_of, kind_of, location_of
 from scenarioctl.errors import InvalidRequest, shorten
 
 if TYPE_CHECKING:
@@ -42,17 +42,20 @@ def check_keys(where: str, table: Mapping[str, Any]) -> None:
             raise InvalidRequest(f"{where}.{key} is missing, expected id, symbol and decimals")
 
 
-def check_agreement(chain: "Chain", table: Mapping[str, Any], location: str) -> None:
-    """Refuse an asset with other decimals or another *location* than it has in the built-in table, or with the location of another asset.
+def check_agreement(
+    chain: "Chain", table: Mapping[str, Any], location: str, built_in: Iterable[list[Any]]
+) -> None:
+    """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*, or with the location of another asset.
 
     Amounts would be wrong by a power of ten, or another asset would be sent than the one that is named.
     """
     where = f"chains.{chain.name}.assets"
     number, decimals = str(table["id"]), table["decimals"]
-    for row in read_rows(chain.name):
+    named = identities_of(chain, number, "", location)
+    for row in built_in:
         listed = location_of(row)
         places = identities_of(chain, row[0], kind_of(row), listed)
-        is_there = not places or not set(places).isdisjoint(identities_of(chain, number, "", location))
+        is_there = not places or not set(places).isdisjoint(named)
         name = row[1] if row[0] == row[1] else f"{row[1]} {row[0]}"
         if row[0] == number:
             known = decimals_of(row)
