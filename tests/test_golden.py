@@ -28,7 +28,7 @@ from scenarioctl.transactions.swap.route import parse_route
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 
@@ -170,7 +170,8 @@ def test_a_transfer_with_a_relayer_is_the_call_that_polkadot_js_makes(vector: Ve
         asset=ASSETS.find(source, vector["asset"]),
         amount=int(vector["amount"]),
         beneficiary=from_hex(vector["beneficiary"]),
-        relayer_fee=RelayerFee(amount=int(vector["relayer_fee"]), sender=from_hex(vector["sender"])),
+        relayer_fee=int(vector["relayer_fee"]),
+        sender=from_hex(vector["sender"]),
     )
     table = table_of(vector["metadata"])
     route = find_route(transfer, ASSETS, fee_settled=True)

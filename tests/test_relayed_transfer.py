@@ -15,7 +15,7 @@ from scenarioctl.runtime import table as runtime_tables
 from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import TransferType, find_route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from tests.conftest import Run
@@ -63,7 +63,8 @@ def context(asset_id: str, amount: int = ONE, fee: int = RELAYER) -> TransferCon
         asset=ASSETS.find(HUB, asset_id),
         amount=amount,
         beneficiary=KEY,
-        relayer_fee=RelayerFee(amount=fee, sender=ALICE_KEY),
+        relayer_fee=fee,
+        sender=ALICE_KEY,
     )
     route = find_route(transfer, ASSETS, fee_settled=True)
     return TransferContext(transfer=transfer, route=route, table=bundled("assetHub"), version=5)

@@ -32,7 +32,7 @@ from scenarioctl.operations.signing_fields import (
     write_transaction,
 )
 from scenarioctl.transactions.keyless_accounts import read_receiver
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.request import Transfer
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -110,7 +110,7 @@ async def draft_requested(
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         allow_death=bool(request.allow_death),
-        relayer_fee=_read_relayer_fee(app, request, source, destination),
+        relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
@@ -125,9 +125,9 @@ async def draft_requested(
 
 
 def _read_relayer_fee(
-    app: Application, request: "AssetTransfer | CheckTransaction", source: "Chain", destination: "Chain"
-) -> RelayerFee | None:
-    """Return the Ether for a relayer that the sender adds; None if they add none."""
+    app: Application, request: "AssetTransfer | CheckTransaction", destination: "Chain"
+) -> int | None:
+    """Return the Ether for a relayer that the sender adds, in wei; None if they add none."""
     given = request.relayer_fee
     if given == "":
         return None
@@ -142,4 +142,4 @@ def _read_relayer_fee(
         raise InvalidRequest(
             "sender is missing: relayer_fee needs the account that will sign, which gets back what the fees leave"
         )
-    return RelayerFee(amount=amount, sender=parse_sender(request.sender, source))
+    return amount

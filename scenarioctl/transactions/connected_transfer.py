@@ -103,7 +103,7 @@ class TransferBuilder:
             from scenarioctl.transactions.relayed_ethereum_transfer import build_relayed_transfer
 
             relayed = await build_relayed_transfer(self.clients, self.assets, self.transfer, self.table)
-            self.beside = (relayed.ether, self.transfer.relayer_fee.amount)
+            self.beside = (relayed.ether, self.transfer.relayer_fee)
             return relayed.draft
         if self.transfer.destination.is_ethereum:
             from scenarioctl.transactions.ethereum_transfer import build_ethereum_transfer

@@ -130,7 +130,7 @@ class EthereumBuilder:
         if sender is not None:
             await self._check_balance(fee, sender)
         said = f"{transfer.source.name} takes about {self.native.amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {self.receiver} on Ethereum, in addition to the amount and the transaction fee."
-        return replace(draft, warnings=(*draft.warnings, said, _PROTOCOL, self.say_arrival(token)))
+        return replace(draft, warnings=(*draft.warnings, said, _PROTOCOL, say_arrival(transfer, token)))
 
     @property
     def native(self) -> "Asset":
@@ -196,6 +196,3 @@ class EthereumBuilder:
             raise InvalidRequest(
                 f"{native.amount(leaves)} leaves the sender on {transfer.source.name}, of which {native.amount(fee)} is for delivery to Ethereum, but the sender can spend only {native.amount(held)}"
             )
-
-    def say_arrival(self, token: "Asset") -> str:
-        return say_arrival(self.transfer, token)

@@ -12,7 +12,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.ethereum_transfer import EthereumBuilder
+from scenarioctl.transactions.ethereum_transfer import EthereumBuilder, say_arrival
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_weight, weight_fee
@@ -22,7 +22,7 @@ from scenarioctl.transactions.transfer.relayed_transfer import (
     relayed_message,
     relayed_program,
 )
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer, check_request, refusal
+from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
@@ -68,9 +68,6 @@ async def build_relayed_transfer(
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
-    fee = transfer.relayer_fee
-    if fee is None:
-        raise ValueError("only a transfer with a relayer fee goes by Snowbridge's second protocol")
     check_request(transfer)
     if transfer.xcm_version not in (None, XCM_VERSION):
         raise InvalidRequest(
@@ -79,7 +76,7 @@ async def build_relayed_transfer(
     if XCM_VERSION not in known_xcm_versions(table):
         raise refusal(transfer, f"Snowbridge V2 needs XCM {XCM_VERSION}, which {table} doesn't know")
     builder = _RelayedBuilder(clients, assets, transfer, table)
-    return RelayedTransfer(await builder.build(fee.sender), builder.ether)
+    return RelayedTransfer(await builder.build(transfer.sender), builder.ether)
 
 
 class _RelayedBuilder(EthereumBuilder):
@@ -87,8 +84,8 @@ class _RelayedBuilder(EthereumBuilder):
 
     async def build_form(self, token: "Asset", sender: bytes | None) -> Draft:
         transfer = self.transfer
-        relayer = transfer.relayer_fee
-        if relayer is None or sender is None:
+        relayer_fee = transfer.relayer_fee
+        if relayer_fee is None or sender is None:
             raise ValueError("a transfer by Snowbridge's second protocol has a relayer fee of its sender")
         await self._check_mode()
         context = TransferContext(
@@ -102,14 +99,16 @@ class _RelayedBuilder(EthereumBuilder):
         weight = await query_weight(client, {f"V{XCM_VERSION}": relayed_program(context, 1)})
         fees = await self._fees(context, message, weight)
         await self.check_export(message)
-        await self._check_balances(relayer, fees)
+        await self._check_balances(sender, relayer_fee, fees)
         call = relayed_call(
             context, fees.limit, {part: _more(value, _WEIGHT_PERCENT_MORE) for part, value in weight.items()}
         )
         general = transfer_warnings(
             transfer, context.route, self.assets, None, last_hop_fee=0, fee_settled=True, native_fee=0
         )
-        return Draft(call=call, warnings=(*general, *self._say(relayer, fees), self.say_arrival(token)))
+        return Draft(
+            call=call, warnings=(*general, *self._say(relayer_fee, fees), say_arrival(transfer, token))
+        )
 
     @property
     def ether(self) -> "Asset":
@@ -153,29 +152,29 @@ class _RelayedBuilder(EthereumBuilder):
                 f"the base fee of the bridge on {source.name} could not be read: {problem}"
             ) from None
 
-    async def _check_balances(self, relayer: RelayerFee, fees: _Fees) -> None:
+    async def _check_balances(self, sender: bytes, relayer_fee: int, fees: _Fees) -> None:
         transfer = self.transfer
         source, ether = transfer.source, self.ether
         for asset, fee, what in (
             (self.native, fees.limit, "is for fees there"),
-            (ether, relayer.amount, "is for the relayer"),
+            (ether, relayer_fee, "is for the relayer"),
         ):
             leaves = fee + (transfer.amount if transfer.asset.id == asset.id else 0)
-            held = await free_balance(self.clients(source), asset, relayer.sender)
+            held = await free_balance(self.clients(source), asset, sender)
             if held < leaves:
                 raise InvalidRequest(
                     f"{asset.amount(leaves)} leaves the sender on {source.name}, of which {asset.amount(fee)} {what}, but the sender can spend only {asset.amount(held)}"
                 )
 
-    def _say(self, relayer: RelayerFee, fees: _Fees) -> tuple[str, ...]:
+    def _say(self, relayer_fee: int, fees: _Fees) -> tuple[str, ...]:
         transfer = self.transfer
         source, native = transfer.source, self.native
         part = "" if fees.bridge is None else f" ({native.amount(fees.bridge)} of it for the bridge)"
         # In thousandths, which tell enough.
-        gwei = to_whole(relayer.amount // GAS // 10**6, 3)
+        gwei = to_whole(relayer_fee // GAS // 10**6, 3)
         return (
             f"The message goes by Snowbridge's second protocol (V2). {source.name} takes about {native.amount(fees.execution)} for execution and {native.amount(fees.delivery)} for delivery of {transfer.asset.amount(transfer.amount)} to {self.receiver} on Ethereum{part}, in addition to the amount and the transaction fee. The program may spend up to {native.amount(fees.limit)}; what it leaves comes back to the sender.",
-            f"{self.ether.amount(relayer.amount)} goes along in addition to the amount, and all of it is the relayer's. It pays for {GAS} gas at up to {gwei} gwei. Compare that with the price of gas on Ethereum: no chain here knows it.",
+            f"{self.ether.amount(relayer_fee)} goes along in addition to the amount, and all of it is the relayer's. It pays for {GAS} gas at up to {gwei} gwei. Compare that with the price of gas on Ethereum: no chain here knows it.",
             f"If the relayer gets too little, the transfer waits on the Bridge Hub and can't be taken back. Anyone can add to the fee with SnowbridgeSystemFrontend.add_tip on {source.name}.",
         )
 

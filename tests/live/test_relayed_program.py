@@ -16,7 +16,7 @@ from scenarioctl.transactions.simulation.balance_changes import read_balance_cha
 from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_weight, weight_fee
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message, relayed_program
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from scenarioctl.transactions.xcm_programs import read_instruction
@@ -49,7 +49,8 @@ def context(hubs: Hubs, location: str, first: TransferType) -> TransferContext:
         asset=asset,
         amount=AMOUNT,
         beneficiary=fresh(32),
-        relayer_fee=RelayerFee(amount=FEE, sender=ALICE.public_key),
+        relayer_fee=FEE,
+        sender=ALICE.public_key,
     )
     table = finish(hubs.app.client(hubs.hub).table())
     return TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)

@@ -15,7 +15,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_message
-from scenarioctl.transactions.transfer.request import RelayerFee, Transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message
 from tests.live.conftest import Live
@@ -50,7 +50,8 @@ def context(
         asset=asset,
         amount=10**18,
         beneficiary=fresh(20),
-        relayer_fee=RelayerFee(amount=10**15, sender=fresh(32)),
+        relayer_fee=10**15,
+        sender=fresh(32),
     )
     table = finish(app.client(hub).table())
     return TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.transfer.request import RelayerFee
 from scenarioctl.transactions.transfer.xcm_calls import ARRIVES_BY, xcm_pallet
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ def relayed_call(context: "TransferContext", fees: int, max_weight: "Mapping[str
 def relayed_program(context: "TransferContext", fees: int) -> list[Any]:
     """Return what the sender's account executes on the source, and gets back what it leaves of *fees*."""
     transfer = context.transfer
-    relayer = _relayer_fee(context)
+    relayer_fee, account = _relayed(context)
     ether = write_location(context.chain(transfer.destination, transfer.source))
-    withdrawn = {_NATIVE: fees, ether: relayer.amount}
+    withdrawn = {_NATIVE: fees, ether: relayer_fee}
     withdrawn[transfer.asset.location] = withdrawn.get(transfer.asset.location, 0) + transfer.amount
     ordered = sorted(withdrawn.items(), key=lambda item: _order(item[0]))
-    sender = {"parents": 0, "interior": {"X1": [transfer.source.account_format.junction(relayer.sender)]}}
+    sender = {"parents": 0, "interior": {"X1": [transfer.source.account_format.junction(account)]}}
     way = _FILTERS[context.route.first]
     return [
         {"WithdrawAsset": [context.asset(*item) for item in ordered]},
@@ -55,7 +54,7 @@ def relayed_program(context: "TransferContext", fees: int) -> list[Any]:
         {
             "InitiateTransfer": {
                 "destination": context.location(ether),
-                "remote_fees": {"ReserveWithdraw": {"Definite": [context.asset(ether, relayer.amount)]}},
+                "remote_fees": {"ReserveWithdraw": {"Definite": [context.asset(ether, relayer_fee)]}},
                 "preserve_origin": True,
                 "assets": [{way: {"Definite": [context.asset(transfer.asset.location, transfer.amount)]}}],
                 "remote_xcm": [_deposit(context)],
@@ -67,12 +66,12 @@ def relayed_program(context: "TransferContext", fees: int) -> list[Any]:
 def relayed_message(context: "TransferContext") -> dict[str, Any]:
     """Return the message that the program makes the source send to Ethereum, as a VersionedXcm."""
     transfer = context.transfer
-    relayer = _relayer_fee(context)
-    fee = context.asset("0/Here", relayer.amount)
+    relayer_fee, account = _relayed(context)
+    fee = context.asset("0/Here", relayer_fee)
     sent = context.asset(context.asset_on(transfer.destination), transfer.amount)
-    account = {"AccountId32": {"network": transfer.source.consensus, "id": relayer.sender}}
+    owner = {"AccountId32": {"network": transfer.source.consensus, "id": account}}
     source = read_location(place_of(transfer.source, transfer.destination))
-    sender = {"parents": source["parents"], "interior": interior([*junctions_of(source), account])}
+    sender = {"parents": source["parents"], "interior": interior([*junctions_of(source), owner])}
     return context.versioned(
         [
             {"WithdrawAsset": [fee]},
@@ -89,11 +88,14 @@ def _deposit(context: "TransferContext") -> dict[str, Any]:
     return {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": context.beneficiary}}
 
 
-def _relayer_fee(context: "TransferContext") -> RelayerFee:
-    fee = context.transfer.relayer_fee
-    if fee is None:
-        raise ValueError("only a transfer with a relayer fee goes by Snowbridge's second protocol")
-    return fee
+def _relayed(context: "TransferContext") -> tuple[int, bytes]:
+    """Return the Ether for the relayer, in wei, and the sender's account."""
+    fee, sender = context.transfer.relayer_fee, context.transfer.sender
+    if fee is None or sender is None:
+        raise ValueError(
+            "only a transfer with a relayer fee and its sender goes by Snowbridge's second protocol"
+        )
+    return fee, sender
 
 
 def _order(place: str) -> tuple[int, int, int]:

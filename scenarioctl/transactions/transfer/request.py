@@ -12,16 +12,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelayerFee:
-    """The Ether that goes along for whoever relays a message to Ethereum: with it, a transfer goes by Snowbridge's second protocol."""
-
-    #: In wei.
-    amount: int
-    #: The account of the sender on the source, which gets back what the fees there leave.
-    sender: bytes
-
-
-@dataclass(frozen=True, kw_only=True)
 class Transfer:
     """One asset to one account, on another chain or on the same one."""
 
@@ -37,8 +27,9 @@ class Transfer:
     xcm_version: int | None = None
     #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
     allow_death: bool = False
-    #: Only to Ethereum; None: the transfer goes by Snowbridge's first protocol.
-    relayer_fee: RelayerFee | None = None
+    #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs the sender, to whom fees come
+    #: back.  None: the transfer goes by Snowbridge's first protocol.
+    relayer_fee: int | None = None
     #: The account that signs it on the source, if that is known: what stays on a chain on the way becomes theirs.
     sender: bytes | None = None
 
