@@ -75,6 +75,7 @@ def draft(
     asset_id: str,
     amount: int,
     sender: bytes | None = None,
+    remote_fee_asset: str = "",
 ) -> UnsignedTransaction:
     from scenarioctl.actions.drafting import draft_transfer
     from scenarioctl.transactions.transfer.request import Transfer
@@ -91,6 +92,7 @@ def draft(
                     asset=app.assets.find(chain, asset_id),
                     amount=amount,
                     beneficiary=BOB_KEY,
+                    remote_fee_asset=app.assets.find(chain, remote_fee_asset) if remote_fee_asset else None,
                 ),
                 sender=sender,
             )
@@ -174,7 +176,9 @@ class TestFeeOnTheAssetHub:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
-        assert str(refused.value) == says("USDT", "hydraDx", "assetHub", "--check", "--sender")
+        assert str(refused.value) == says(
+            "USDT", "hydraDx", "assetHub", "--check", "--sender", "--remote-fee-asset DOT"
+        )
 
     def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(
         self, network: FakeNetwork

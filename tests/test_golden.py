@@ -116,7 +116,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 175,
+        "transfer": 196,
         "relayed": 5,
         "swap": 12,
         "remark": 23,
@@ -145,6 +145,9 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         amount=int(vector["amount"]),
         beneficiary=from_hex(vector["beneficiary"]),
         xcm_version=vector["xcm_version"],
+        remote_fee_asset=ASSETS.find(source, vector["remote_fee_asset"])
+        if "remote_fee_asset" in vector
+        else None,
         allow_death=vector.get("allow_death", False),
     )
     other = vector.get("destination_metadata")
@@ -155,6 +158,7 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
         native_fee=int(vector.get("native_fee", 0)),
+        remote_fee=int(vector.get("remote_fee", 0)),
         fee_accepted=vector.get("fee_accepted", False),
     )
 

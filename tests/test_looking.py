@@ -192,13 +192,16 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
     # To Ethereum, nothing is.
     assert len(said.pop("assetHub>ethereum")) == 36
     assert len(said.pop("hydraDx>ethereum")) == 18
-    # Its fee is paid with the native asset beside it, which only a connected draft can add.
-    going, built_going = said.pop("hydraDx>assetHub"), between.pop("hydraDx>assetHub")
-    exchange, hub = app.registry.find("hydraDx"), app.registry.find("assetHub")
-    arriving = {id: app.assets.counterpart(app.assets.find(exchange, id), hub) for id in going}
-    assert "1000085" in going
-    assert going - built_going == {id for id, each in arriving.items() if each and each.pays_fees is False}
-    assert built_going <= going
+    # Its fee is paid with another asset beside it, which only a connected draft can add.
+    for here, there, wud in (("hydraDx", "assetHub", "1000085"), ("assetHub", "hydraDx", "31337")):
+        going, built_going = said.pop(f"{here}>{there}"), between.pop(f"{here}>{there}")
+        source, destination = app.registry.find(here), app.registry.find(there)
+        arriving = {id: app.assets.counterpart(app.assets.find(source, id), destination) for id in going}
+        assert wud in going
+        assert going - built_going == {
+            id for id, each in arriving.items() if each and each.pays_fees is False
+        }
+        assert built_going <= going
     assert said == {ends: ids for ends, ids in between.items() if ids}
 
 

@@ -43,6 +43,8 @@ EQUAL_IN_MEANING = {
     # limited_teleport_assets: here transfer_assets_using_type_and_then with Teleport.
     "assethub-mythos-myth",
     # limited_reserve_transfer_assets, in which the runtime chooses the reserve.
+    "assethub-hydration-wud",
+    "hydration-assethub-wud",
     "hydration-astar-astr",
     "hydration-unique-unq",
     "unique-hydration-unq",
@@ -107,6 +109,9 @@ def transfer_of(vector: Mapping[str, Any]) -> Transfer:
     asset = ASSETS.at(source, vector["asset_location"])
     if asset is None:
         raise InvalidRequest(f"{source.name} is not known to list {vector['asset_location']}")
+    # Over a bridge the chains tell what pays, and no transfer names it.
+    named = "fee_asset_amount" in vector and source.relay == destination.relay
+    pays = ASSETS.at(source, vector["fee_asset_location"]) if named else None
     return Transfer(
         source=source,
         destination=destination,
@@ -114,18 +119,22 @@ def transfer_of(vector: Mapping[str, Any]) -> Transfer:
         amount=int(vector["amount"]),
         beneficiary=bytes.fromhex(vector["beneficiary"][2:]),
         xcm_version=vector["xcm_version"] if source != destination else None,
+        remote_fee_asset=pays,
         allow_death="allow_death" in vector["method"],
     )
 
 
 def meaning(call: Call, form: str) -> dict[str, Any]:
-    """Return what a call does, whichever method: asset, amount, next chain, receiver, form and fee asset.
+    """Return what a call does, whichever method: asset, amount, next chain, receiver, form, fee asset and how much of it goes along.
 
     *form* is that of calls in which the runtime chooses it.
     """
     arguments = call.args
-    (asset,) = _inner(arguments["assets"])
-    place = write_location(asset["id"].get("Concrete", asset["id"]))
+    sent = {
+        write_location(each["id"].get("Concrete", each["id"])): each["fun"]["Fungible"]
+        for each in _inner(arguments["assets"])
+    }
+    places = list(sent)
     if call.method == "transfer_assets_using_type_and_then":
         form = _FORMS[arguments["assets_transfer_type"]]
         assert arguments["fees_transfer_type"] == arguments["assets_transfer_type"]
@@ -134,18 +143,20 @@ def meaning(call: Call, form: str) -> dict[str, Any]:
         (deposit,) = _inner(arguments["custom_xcm_on_dest"])
         receiver = deposit["DepositAsset"]["beneficiary"]
     else:
-        assert arguments["fee_asset_item"] == 0
         form = "teleport" if call.method == "limited_teleport_assets" else form
-        fee, receiver = place, _inner(arguments["beneficiary"])
+        fee, receiver = places[arguments["fee_asset_item"]], _inner(arguments["beneficiary"])
     assert arguments["weight_limit"] == "Unlimited"
     (account,) = junctions_of(receiver)
+    place = next((each for each in places if each != fee), fee)
+    assert set(sent) == {place, fee}
     return {
         "asset": place,
-        "amount": asset["fun"]["Fungible"],
+        "amount": sent[place],
         "to": write_location(_inner(arguments["dest"])),
         "receiver": account,
         "form": form,
         "fee asset": fee,
+        "fee amount": sent[fee],
     }
 
 
@@ -160,7 +171,7 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vect
             wanted = transfer_of(vector)
             check_route(wanted, ASSETS)
             # What pays no fees on arrival is refused once nothing else pays.
-            build_transfer(wanted, table_of(vector), assets=ASSETS)
+            build_transfer(replace(wanted, remote_fee_asset=None), table_of(vector), assets=ASSETS)
 
         assert REFUSED[vector["key"]] in str(refused.value)
         if vector["key"] in BY_CHECK:
@@ -177,7 +188,8 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vect
     check_route(wanted, ASSETS)
     table = table_of(vector)
 
-    compare(build_transfer(wanted, table, assets=ASSETS).call, vector, table)
+    pays = int(vector.get("fee_asset_amount", 0)) if wanted.remote_fee_asset is not None else 0
+    compare(build_transfer(wanted, table, assets=ASSETS, remote_fee=pays).call, vector, table)
 
 
 def compare(call: Call, vector: Mapping[str, Any], table: RuntimeTable) -> None:

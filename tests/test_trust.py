@@ -402,16 +402,17 @@ def test_an_asset_that_pays_no_fees_is_sent_once_something_else_pays() -> None:
 
 def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() -> None:
     """Hydration prices assets itself: that Asset Hub has no pool for one says nothing of it there."""
-    usdt = {
-        "id": 10,
-        "symbol": "USDT",
-        "decimals": 6,
-        "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
-        "pays_fees": False,
-    }
-    registry = Registry({"hydraDx": {"assets": [usdt]}})
+    usdt = {"id": 1984, "symbol": "USDT", "decimals": 6, "pays_fees": False}
+    registry = Registry({"assetHub": {"assets": [usdt]}})
     assets = Assets(registry)
 
     route = find_route(transfer("assetHub", "hydraDx", 1984, registry), assets, fee_settled=False)
 
     assert route.first == "LocalReserve"
+
+
+def test_what_no_price_is_known_of_is_refused_there_too() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(transfer("assetHub", "hydraDx", 31337), ASSETS, fee_settled=False)
+
+    assert str(refused.value) == says("WUD", "hydraDx accepts no fees", "--remote-fee-asset DOT")

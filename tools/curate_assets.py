@@ -99,6 +99,11 @@ NAMES = {
     ("assetHub", "1337"): "USD Coin",
     ("assetHub_kusama", "1984"): "Tether USD",
 }
+#: Assets in which a chain that prices its fees is not known to take any: (chain, id).
+UNPRICED = {
+    # Galactic's SDK sends USDT along with it, to pay there.
+    ("hydraDx", "1000085"),
+}
 #: The asset that a symbol means where several claim it, or where anybody may claim it: (chain, symbol) -> id.
 CANONICAL = {
     # The issuers' own lists: tether.to "Supported protocols" and Circle's "USDC contract addresses".
@@ -246,6 +251,8 @@ def read_paraspell(chain: str, record: dict[str, Any]) -> list[Row]:
             identity, kind = (number, "assets") if number else (place, "foreign")
         else:
             identity = asset["assetId"]
+            if (chain, identity) in UNPRICED:
+                pays = False
             kind = "erc20" if place.startswith("0/AccountKey20") else "tokens"
         rows.append([identity, asset["symbol"], asset["decimals"], deposit, kind, place, pays, ""])
     return rows

@@ -63,8 +63,6 @@ PROOF = (
     ("system", "system", "1/Here", "arrival"),
     ("asset_hub", "hydration", "1/Here", "arrival"),
     ("hydration", "asset_hub", "1/Here", "arrival"),
-    # Galactic's SDK pays its fee on Hydration with USDT beside it: that Hydration has a price for WUD is not proven.
-    ("asset_hub", "hydration", "0/PalletInstance(50)/GeneralIndex(31337)", "none"),
     ("asset_hub", "hydration", "0/PalletInstance(50)/GeneralIndex(1984)", "arrival"),
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(1984)", "arrival"),
     ("asset_hub", "hydration", "0/PalletInstance(50)/GeneralIndex(*", "alike"),

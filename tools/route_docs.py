@@ -24,6 +24,9 @@ Between the Asset Hubs of Polkadot and Kusama, a transfer is built only after bo
 execution costs there. KSM to Kusama and DOT to Polkadot can also be built offline. To Ethereum, nothing is built offline: Asset Hub is asked for the fee,
 and Bridge Hub whether it would forward the message ([Check](check.md#to-ethereum)). From Hydration, the message is tried on Asset Hub before.
 
+An asset in which the destination takes no fees for execution goes only with another one beside it that pays: `--remote-fee-asset` names it. That
+one needs a row too, of the same way ([Check](check.md#another-asset-pays-on-the-destination)).
+
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role.
 
 **Way**: the transfer type of each hop, and the chains between. *Teleport*: burned on one chain, minted on the next.
@@ -65,7 +68,12 @@ def _row(row: RouteRow, source: Chain, assets: Assets) -> str:
     named = f"`{row.asset}`" if asset is None else f"{asset.own_symbol or asset.symbol} (`{row.asset}`)"
     if asset is not None and asset.kind == "native":
         named = asset.symbol
-    cells = (named, row.destination, row.way, row.opens, row.proof, ", ".join(row.sources), row.read)
+    destination = assets.registry.find(row.destination)
+    arriving = None if asset is None else assets.counterpart(asset, destination)
+    opens = row.opens
+    if arriving is not None and arriving.pays_fees is False and destination.relay == source.relay:
+        opens += ", with `--remote-fee-asset`"
+    cells = (named, row.destination, row.way, opens, row.proof, ", ".join(row.sources), row.read)
     return f"| {' | '.join(cells)} |"
 
 

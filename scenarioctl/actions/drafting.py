@@ -91,6 +91,11 @@ async def draft_transfer(
     elif sender is None or not app.settings.offline:
         # A transfer that no runtime could make is refused before a node is asked, and not for the lack of a runtime.
         check_route(transfer, app.assets)
+    if transfer.remote_fee_asset is not None and app.settings.offline:
+        raise ChainUnreachable(
+            f"how much {transfer.remote_fee_asset.display_name} pays the fee on {destination.name} can't be told offline",
+            advice=app.settings.online_advice,
+        )
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = None if transfer.is_local else app.known_runtime(destination)

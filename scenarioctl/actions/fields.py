@@ -241,6 +241,11 @@ def read_xcm_version(value: object, field: str) -> int | None:
     return int(text)
 
 
+def read_remote_fee_asset(app: "Application", source: "Chain", value: object, field: str) -> "Asset | None":
+    """Return the asset of *source* that goes along to pay on the destination, None if *value* names none."""
+    return None if value is None or value == "" else app.assets.find(source, value, field=field)
+
+
 def known_decimals(asset: "Asset", field: str, value: object) -> int:
     """Return *asset*'s decimals, without which whole tokens mean nothing."""
     if asset.decimals is None:

@@ -18,7 +18,14 @@ from scenarioctl.actions.cards import (
 )
 from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
-from scenarioctl.actions.fields import MAXIMUM, Fields, known_decimals, note_native, read_xcm_version
+from scenarioctl.actions.fields import (
+    MAXIMUM,
+    Fields,
+    known_decimals,
+    note_native,
+    read_remote_fee_asset,
+    read_xcm_version,
+)
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
@@ -56,6 +63,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
         Row(label="From", text=origin_title or "?"),
         Row(label="To", text=destination or "?"),
         account_row("For", _receiver(diagram, node) or target.address),
+        *_remote_fee_rows(app, source.chain, node),
     )
     return Card(title="Transfer", rows=rows, chain=origin)
 
@@ -69,6 +77,18 @@ def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
         _receiver(diagram, node),
         target.chain,
     )
+
+
+def _remote_fee_rows(app: "Application", source: str, node: Node) -> tuple[Row, ...]:
+    """Return the row that says what pays on the destination, if the form names it."""
+    given = action_data(node).get("remoteFeeAsset")
+    if given is None or given == "":
+        return ()
+    name = one_line(given, 40)
+    with suppress(InvalidRequest):
+        asset = read_remote_fee_asset(app, app.registry.find(source), given, "remoteFeeAsset")
+        name = name if asset is None else asset.display_name
+    return (Row(label="Remote fee", text=name),)
 
 
 def _receiver(diagram: Diagram, node: Node) -> str:
@@ -116,6 +136,7 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
         "assetid": asset_key(app, source),
         "yes": "confirmedReceiver" in data or None,
         "xcm_version": data.get("xcmVersion"),
+        "remote_fee_asset": data.get("remoteFeeAsset"),
         "allow_death": data.get("allowDeath"),
     }
 
@@ -138,6 +159,8 @@ class ParsedTransfer:
     #: The caller confirms a receiver that nobody holds the key of.
     confirmed: bool = False
     xcm_version: int | None = None
+    #: Goes along to pay on the destination.
+    remote_fee_asset: "Asset | None" = None
     #: The sender's account may be closed by it.
     allow_death: bool = False
     notes: tuple[str, ...] = ()
@@ -158,6 +181,7 @@ class ParsedTransfer:
             amount=self.raw,
             beneficiary=self.account,
             xcm_version=self.xcm_version,
+            remote_fee_asset=self.remote_fee_asset,
             allow_death=self.allow_death,
         )
 
@@ -175,6 +199,9 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
     version = None
     with fields.checking():
         version = _read_version(fields)
+    remote_fee_asset = None
+    with fields.checking():
+        remote_fee_asset = _read_remote_fee_asset(app, fields, source)
     allow_death = fields.flag("allow_death")
     with fields.checking():
         check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
@@ -191,6 +218,7 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         account=account,
         confirmed=confirmed,
         xcm_version=version,
+        remote_fee_asset=remote_fee_asset,
         allow_death=allow_death,
         notes=notes,
     )
@@ -218,6 +246,15 @@ def _read_version(fields: Fields) -> int | None:
     return read_xcm_version(version, fields.name("xcm_version"))
 
 
+def _read_remote_fee_asset(app: "Application", fields: Fields, source: "Chain") -> "Asset | None":
+    given, name = fields.get("remote_fee_asset"), fields.name("remote_fee_asset")
+    if has_placeholder(given):
+        raise InvalidRequest(
+            f"{name} {shorten(given)} is a placeholder, expected the id or the symbol of an asset"
+        )
+    return read_remote_fee_asset(app, source, given, name)
+
+
 def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTransfer:
     """Return what the form of *node* says, or the chains beside it."""
     source, target = read_sides(diagram, node)
@@ -235,6 +272,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         confirm="create the scenario with --yes (yes) if you mean it",
     )
     version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
+    pays = require_filled(action_data(node).get("remoteFeeAsset"), field="remoteFeeAsset")
     return ParsedTransfer(
         source=chain,
         destination=destination,
@@ -245,6 +283,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         account=account,
         confirmed=confirmed,
         xcm_version=read_xcm_version(version, "xcmVersion"),
+        remote_fee_asset=read_remote_fee_asset(app, chain, pays, "remoteFeeAsset"),
         allow_death=_allows_death(node),
         notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
@@ -342,6 +381,8 @@ def _options(transfer: ParsedTransfer) -> dict[str, Any]:
         kept["confirmedReceiver"] = transfer.address
     if transfer.xcm_version is not None:
         kept["xcmVersion"] = transfer.xcm_version
+    if transfer.remote_fee_asset is not None:
+        kept["remoteFeeAsset"] = transfer.remote_fee_asset.id
     if transfer.allow_death:
         kept["allowDeath"] = True
     return kept
@@ -400,7 +441,7 @@ STEP = StepKind(
     outgoing=outgoing,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
-        optional=("yes", "xcm_version", "allow_death"),
+        optional=("yes", "xcm_version", "remote_fee_asset", "allow_death"),
         fields={
             "source.chain": "source_chain",
             "source.assetId": "assetid",

@@ -43,7 +43,7 @@ class Asset:
     location: str = ""
     #: The literal of the chain that backs it; "" if that is not in the registry.
     reserve: str = ""
-    #: Whether its Asset Hub takes fees in it; None if unknown.
+    #: Whether its chain takes fees in it for messages that arrive; None if unknown.
     pays_fees: bool | None = None
     #: Why its symbol means another asset: `not the native DOT`; "" for the canonical asset of its symbol.
     mark: str = ""

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
 _NUMBERED = {"Parachain": 2**32 - 1, "PalletInstance": 2**8 - 1, "GeneralIndex": 2**128 - 1}
+#: As XCM numbers them.
+_JUNCTION_ORDER = (
+    "Parachain",
+    "AccountKey20",
+    "PalletInstance",
+    "GeneralIndex",
+    "GeneralKey",
+    "GlobalConsensus",
+)
+_NETWORK_ORDER = ("Polkadot", "Kusama", "Ethereum")
 _EXPECTED = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
 
 
@@ -55,6 +65,13 @@ def junctions_of(location: Any) -> list[Any]:
 def interior(junctions: list[Any]) -> Any:
     """Return the junctions as XCM's `Here`, `X1`, `X2`, …"""
     return {f"X{len(junctions)}": junctions} if junctions else "Here"
+
+
+def location_order(text: str) -> tuple[Any, ...]:
+    """Return what sorts locations as XCM does: by the levels up, the number of junctions, and each junction from the first."""
+    location = read_location(text)
+    junctions = junctions_of(location)
+    return location["parents"], len(junctions), [_junction_order(junction) for junction in junctions]
 
 
 def absolute(text: str, para_id: int | None) -> str:
@@ -137,6 +154,18 @@ def _read_junction(part: str, text: str, field: str) -> Any:
     raise InvalidRequest(
         f"{field} {shorten(text, 120)} has the unknown junction {shorten(part)}, {_EXPECTED}"
     )
+
+
+def _junction_order(junction: Mapping[str, Any]) -> tuple[Any, ...]:
+    name, value = next(iter(junction.items()))
+    if name == "AccountKey20":
+        value = value["key"]
+    elif name == "GeneralKey":
+        value = (value["length"], value["data"])
+    elif name == "GlobalConsensus":
+        network = value if isinstance(value, str) else "Ethereum"
+        value = (_NETWORK_ORDER.index(network), 0 if network == value else value[network]["chain_id"])
+    return _JUNCTION_ORDER.index(name), value
 
 
 def _write_junction(junction: Any) -> str:

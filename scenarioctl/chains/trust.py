@@ -44,7 +44,7 @@ class ExecutionFees(StrEnum):
     NATIVE = "the native asset"
     #: The native asset, and assets with a pool against it: `Asset.pays_fees` says which had one.
     POOLED = "the native asset and assets with a pool"
-    #: Any asset that the chain has a price for, which only the chain can say.
+    #: Any asset that the chain has a price for, which only the chain can say: `Asset.pays_fees` is false for those without.
     PRICED = "assets with a price"
     #: The chain that sends the message takes all of it, for delivery.
     PREPAID = "nothing, since the Asset Hub takes it beforehand"

@@ -79,6 +79,13 @@ relayer_fee_option = option(
     help="To Ethereum: send so much Ether of --sender along for a relayer, like 0.0003. The message then goes by Snowbridge's second protocol (V2).",
 )
 
+remote_fee_asset_option = option(
+    "--remote-fee-asset",
+    metavar="ASSET",
+    default="",
+    help="Asset of the source chain that goes along and pays for execution on the destination: its id, symbol or location. The chain is asked how much; what is left is the receiver's.",
+)
+
 
 #: The page of a list.
 page_options = together(

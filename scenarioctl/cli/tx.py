@@ -16,6 +16,7 @@ from scenarioctl.cli.shared_options import (
     RAW,
     fee_asset_option,
     relayer_fee_option,
+    remote_fee_asset_option,
     signer_options,
     transfer_options,
     xcm_version_option,
@@ -136,6 +137,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @yes_option
 @xcm_version_option
 @relayer_fee_option
+@remote_fee_asset_option
 @fee_asset_option
 def check(tx: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.

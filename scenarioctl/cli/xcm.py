@@ -11,6 +11,7 @@ from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     RAW,
     relayer_fee_option,
+    remote_fee_asset_option,
     transaction_options,
     transfer_options,
     xcm_version_option,
@@ -32,6 +33,7 @@ def xcm() -> None:
 @yes_option
 @xcm_version_option
 @relayer_fee_option
+@remote_fee_asset_option
 @check_option
 @transaction_options
 def asset_transfer(**fields: Any) -> None:

@@ -56,6 +56,9 @@ class CreateScenario:
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
+    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
+    #: the asset that is sent.
+    remote_fee_asset: str | int = ""
     #: Check the transfer on the chains for `sender`, and create the scenario only if it passes.
     check: bool = False
     #: Account that will sign: SS58 or 0x public key.

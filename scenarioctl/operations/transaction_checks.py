@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
@@ -44,6 +44,9 @@ class CheckTransaction:
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
+    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
+    #: the asset that is sent.
+    remote_fee_asset: str | int = ""
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
     #: To Ethereum: whole Ether for a relayer. With it the message goes by Snowbridge's second protocol (V2).
@@ -85,6 +88,10 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
     if request.tx and given:
         raise InvalidRequest(
             f"tx and {given[0]} exclude each other: pass a transaction and its chain, or a transfer"
+        )
+    if request.tx and request.remote_fee_asset != "":
+        raise InvalidRequest(
+            f"remote_fee_asset {shorten(request.remote_fee_asset)} belongs to a transfer: tx says itself what pays on the destination"
         )
     sender = parse_sender(request.sender, _signing_chain(app, request))
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))

@@ -9,6 +9,7 @@ from scenarioctl.actions.fields import (
     note_native,
     note_raw,
     read_raw,
+    read_remote_fee_asset,
     read_tokens,
     read_xcm_version,
 )
@@ -59,6 +60,9 @@ class AssetTransfer(CheckableFields):
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
+    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
+    #: the asset that is sent.
+    remote_fee_asset: str | int = ""
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
     #: To Ethereum: whole Ether of `sender` for a relayer. With it the message goes by Snowbridge's second protocol (V2).
@@ -109,6 +113,7 @@ async def draft_requested(
             confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
+        remote_fee_asset=read_remote_fee_asset(app, source, request.remote_fee_asset, "remote_fee_asset"),
         allow_death=bool(request.allow_death),
         relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,

@@ -15,9 +15,11 @@ from scenarioctl.transactions.transfer.build import build_candidates, build_tran
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import (
     came_over_bridge,
+    candidate_routes,
     find_route,
     is_judged_by_runtime,
     pays_with_itself,
+    resolve,
     teleport_to_ask,
 )
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
@@ -57,16 +59,21 @@ class TransferBuilder:
         return await self._build_form(sender)
 
     async def _check_reserves(self) -> None:
-        transfer = self.transfer
-        if transfer.is_local or not (is_bridged(transfer) or came_over_bridge(transfer)):
-            return
-        from scenarioctl.transactions.simulation.configured_reserves import check_configured_reserves
+        transfer, pays = self.transfer, self.transfer.remote_fee_asset
+        alone = () if pays is None else (replace(transfer, asset=pays, remote_fee_asset=None),)
+        for each in (transfer, *alone):
+            if each.is_local or not (is_bridged(each) or came_over_bridge(each)):
+                continue
+            from scenarioctl.transactions.simulation.configured_reserves import check_configured_reserves
 
-        await check_configured_reserves(self.clients, transfer, self.assets.registry)
+            await check_configured_reserves(self.clients, each, self.assets.registry)
 
     async def _build_form(self, sender: bytes | None) -> "Draft":
         if is_bridged(self.transfer):
             return await self._build_over_bridge(sender)
+        if self.transfer.remote_fee_asset is not None:
+            find_route(self.transfer, self.assets, fee_settled=True)
+            return await self._build_with_remote_fee(sender)
         if not self.transfer.is_local:
             if find_route(self.transfer, self.assets, fee_settled=False).needs_last_hop_fee:
                 return await self._build_in_one_signature()
@@ -148,6 +155,57 @@ class TransferBuilder:
             )
         return self._build(destination_table=table, last_hop_fee=fee)
 
+    async def _build_with_remote_fee(self, sender: bytes | None) -> "Draft":
+        fee = await self._quote_remote_fee(sender)
+        draft = self._build(destination_table=await self._destination_table(), remote_fee=fee)
+        return replace(draft, warnings=(*draft.warnings, *self.notes))
+
+    async def _quote_remote_fee(self, sender: bytes | None) -> int:
+        """Return how much of the asset that the transfer names goes along and pays; a *sender* must hold it.
+
+        InvalidRequest if the destination takes no fees in it now, ChainUnreachable if it doesn't tell.
+        """
+        from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+        from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, quote_remote_fee
+
+        transfer, destination = self.transfer, self.transfer.destination
+        asset = transfer.remote_fee_asset
+        arriving = None if asset is None else self.assets.counterpart(asset, destination)
+        route = resolve(transfer, self.assets.registry)
+        if asset is None or arriving is None or route is None:
+            raise RuntimeError(f"the reserve gate let {transfer.asset.label} pass without what pays for it")
+        named = f"remote_fee_asset {asset.label}"
+        try:
+            table = await self._destination_table()
+            version = choose_xcm_version(transfer, self.table, table)
+            if not await accepts_fees_in(self.clients(destination), version, arriving.location):
+                raise InvalidRequest(
+                    f"{named} can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there"
+                )
+            fee = await quote_remote_fee(
+                self.clients,
+                transfer,
+                route,
+                self.table,
+                destination_table=table,
+                deposit=await existential_deposit(self.clients(destination), arriving),
+            )
+            held = fee if sender is None else await free_balance(self.clients(transfer.source), asset, sender)
+        except Inconclusive as problem:
+            raise ChainUnreachable(
+                f"how much of {named} pays on {destination.name} could not be asked for ({problem})"
+            ) from None
+        if held < fee:
+            raise InvalidRequest(
+                f"{named}: {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}"
+            )
+        self.beside = (asset, fee)
+        self.notes = (
+            f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",
+        )
+        return fee
+
     async def _build_with_fee(self, sender: bytes | None) -> "Draft":
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
         from scenarioctl.transactions.simulation.balances import free_balance
@@ -171,7 +229,7 @@ class TransferBuilder:
             if sender is None:
                 raise InvalidRequest(
                     refusal,
-                    advice=f"; with --check and --sender a little {native.symbol} of the sender's goes along and pays the fee",
+                    advice=f"; with --check and --sender, or with --remote-fee-asset {native.symbol} (remote_fee_asset), a little {native.symbol} of the sender's goes along and pays the fee",
                 )
             held, fee = await self._fee_beside(table)
             if held is None:
@@ -212,7 +270,7 @@ class TransferBuilder:
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         known = self.known_destination
-        if not self._candidates(known, 0):
+        if not candidate_routes(self.transfer, self.assets):
             return None
         try:
             await check_para_ids(self.clients, self.transfer, self.assets.registry)
@@ -221,18 +279,20 @@ class TransferBuilder:
                 f"whether a message would reach {self.transfer.destination.name} from {self.transfer.source.name} could not be asked for ({problem})"
             ) from None
         held, fee = None, 0
-        if pays_with_itself(self.transfer):
+        if self.transfer.remote_fee_asset is not None:
+            held, fee = self.transfer.remote_fee_asset, await self._quote_remote_fee(sender)
+        elif pays_with_itself(self.transfer):
             # Where its price is not known, the ways without it are still tried.
             with suppress(Inconclusive, ChainUnreachable):
                 held, fee = await self._fee_beside(await self._destination_table())
         drafts = await self.accepted_forms(self._candidates(known, fee if held is not None else 0))
         checks = []
         for draft in drafts:
-            two = _has_fee_beside(draft)
+            two = self.transfer.remote_fee_asset is not None or _has_fee_beside(draft)
             self.beside = (held, fee) if two and held is not None else None
             check = await self._check(draft, sender)
             if check.verdict == "ok":
-                return draft, check
+                return replace(draft, warnings=(*draft.warnings, *self.notes)), check
             checks.append(check)
         # What is not known of one way keeps all of it open.
         worst = next((check for check in checks if check.verdict == "unknown"), checks[-1])
@@ -288,8 +348,14 @@ class TransferBuilder:
         return hub, next(chain for chain in ends if chain != hub)
 
     def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
+        named = self.transfer.remote_fee_asset is not None
         return build_candidates(
-            self.transfer, self.table, assets=self.assets, destination_table=destination_table, native_fee=fee
+            self.transfer,
+            self.table,
+            assets=self.assets,
+            destination_table=destination_table,
+            native_fee=0 if named else fee,
+            remote_fee=fee if named else 0,
         )
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
@@ -311,6 +377,7 @@ class TransferBuilder:
         destination_table: "RuntimeTable | None",
         last_hop_fee: int | None = None,
         native_fee: int = 0,
+        remote_fee: int = 0,
         fee_accepted: bool = False,
     ) -> "Draft":
         return build_transfer(
@@ -320,6 +387,7 @@ class TransferBuilder:
             destination_table=destination_table,
             last_hop_fee=last_hop_fee,
             native_fee=native_fee,
+            remote_fee=remote_fee,
             fee_accepted=fee_accepted,
         )
 

@@ -127,7 +127,7 @@ function flagControl(spec, step, editor, id) {
 
 // The canonical assets of the chain to choose from, the native one first, and a box for any other and for placeholders.
 function assetControl(spec, step, editor, id) {
-  const select = h("select", { id, name: spec.key, "aria-required": "true" });
+  const select = h("select", { id, name: spec.key, "aria-required": spec.required ? "true" : null });
   const list = h("datalist", { id: `${id}-list` });
   const other = h("input", { id: `${id}-other`, name: `${spec.key}_other`, type: "text", list: list.id, hidden: true, autocomplete: "off", spellcheck: "false", "aria-label": `${spec.label}: id, symbol or location`, placeholder: "Id, symbol or location" });
   const insert = insertButton(spec, step, editor, () => {
@@ -151,7 +151,7 @@ function assetControl(spec, step, editor, id) {
   const nameOf = (row) => (rows.filter(({ symbol }) => symbol.toLowerCase() === row.symbol.toLowerCase()).length === 1 ? row.symbol : row.id);
   control.asset = () => find(step.values[spec.key] ?? "");
   const draw = () => fill(select,
-    h("option", { value: "" }, "Choose…"),
+    h("option", { value: "" }, spec.none ?? "Choose…"),
     rows.filter(({ canonical }) => canonical).map((row) => h("option", { value: nameOf(row) }, row.name && row.name !== row.symbol ? `${row.symbol} – ${row.name}` : row.symbol)),
     h("option", { value: OTHER }, "Other…"));
   control.show = (value) => {

@@ -32,10 +32,19 @@ class Network:
         self.dex = app.registry.find("liveDex")
 
     def draft(
-        self, source: str, destination: str, asset: str, amount: int, *, to: bytes = b"", by: bytes = b""
+        self,
+        source: str,
+        destination: str,
+        asset: str,
+        amount: int,
+        *,
+        to: bytes = b"",
+        by: bytes = b"",
+        remote_fee_asset: str = "",
     ) -> UnsignedTransaction:
         """Return a checked transfer to *to*, or to an account that holds nothing yet."""
         chain = self.app.registry.find(source)
+        pays = self.app.assets.find(chain, remote_fee_asset) if remote_fee_asset else None
         return self.priced(
             lambda: draft_transfer(
                 self.app,
@@ -45,13 +54,14 @@ class Network:
                     asset=self.app.assets.find(chain, asset),
                     amount=amount,
                     beneficiary=to or fresh(32),
+                    remote_fee_asset=pays,
                 ),
                 sender=by or ALICE.public_key,
             )
         )
 
-    def check(self, source: str, destination: str, asset: str, amount: int, **accounts: bytes) -> Check:
-        check = self.draft(source, destination, asset, amount, **accounts).check
+    def check(self, source: str, destination: str, asset: str, amount: int, **options: Any) -> Check:
+        check = self.draft(source, destination, asset, amount, **options).check
         assert check is not None
         return check
 

@@ -28,7 +28,7 @@ from scenarioctl.transactions.transfer.bridges import (
     arriving_program,
     sovereign_account_beyond,
 )
-from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer, native_remote_fee
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message, build_call
@@ -150,7 +150,7 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
         route=Route(first=first),
         table=finish(client.table()),
         version=5,
-        native_fee=0 if asset == "native" else 10**11,
+        remote_fee=None if asset == "native" else native_remote_fee(transfer, Route(first=first), 10**11),
     )
 
     hop = finish(

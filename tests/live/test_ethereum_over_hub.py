@@ -10,6 +10,7 @@ import pytest
 
 from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
+from scenarioctl.transactions.transfer.build import native_remote_fee
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import Route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, build_call, hub_message
@@ -44,7 +45,8 @@ def context(network: EtherNetwork) -> TransferContext:
         first="DestinationReserve", via=replace(hub, consensus="Polkadot"), onward="DestinationReserve"
     )
     table = finish(app.client(dex).table())
-    return TransferContext(transfer=transfer, route=route, table=table, version=5, native_fee=FEE)
+    pays = native_remote_fee(transfer, route, FEE)
+    return TransferContext(transfer=transfer, route=route, table=table, version=5, remote_fee=pays)
 
 
 def holdings(network: EtherNetwork, account: bytes) -> tuple[int, int]:

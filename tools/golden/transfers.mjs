@@ -211,6 +211,37 @@ function withNativeFee (version, type, dest, where, amount, fee, beneficiary, fi
   };
 }
 
+// Another asset pays on the destination, and goes the same way; the one that is first in the order of locations stands first.
+const onAssetHub = (id) => (x) => x.location(1, parachain(1000), ...trustBacked(id));
+const onSpot = (id) => (x) => x.location(0, ...trustBacked(id));
+const REMOTE_FEES = [
+  ['assetHub', 'hydraDx', '31337', '1984', 'LocalReserve', hydrationBeside, onSpot(31337), onSpot(1984), false],
+  ['assetHub', 'hydraDx', '31337', 'DOT', 'LocalReserve', hydrationBeside, onSpot(31337), up, true],
+  ['assetHub', 'hydraDx', 'DOT', '1984', 'LocalReserve', hydrationBeside, up, onSpot(1984), false],
+  ['assetHub', 'hydraDx', '2/GlobalConsensus(Ethereum:1)', '1984', 'LocalReserve', hydrationBeside, beyond(...onEthereum()), onSpot(1984), false],
+  ['assetHub', 'hydraDx', '31337', '2/GlobalConsensus(Ethereum:1)', 'LocalReserve', hydrationBeside, onSpot(31337), beyond(...onEthereum()), true],
+  ['hydraDx', 'assetHub', '1000085', '10', 'DestinationReserve', assetHubBeside, onAssetHub(31337), onAssetHub(1984), false],
+  ['hydraDx', 'assetHub', '1000085', '5', 'DestinationReserve', assetHubBeside, onAssetHub(31337), up, false],
+];
+
+function withRemoteFee (version, type, dest, where, fees, amount, fee, beneficiary, first) {
+  const x = xcm(version);
+  const sent = [x.fungible(where(x), amount), x.fungible(fees(x), fee)];
+
+  return {
+    args: {
+      assets: x.versioned(first ? sent : sent.reverse()),
+      assets_transfer_type: type,
+      custom_xcm_on_dest: x.versioned([{ DepositAsset: { assets: { Wild: { AllCounted: 2 } }, beneficiary: x.location(0, accountId32(beneficiary)) } }]),
+      dest: x.versioned(dest(x)),
+      fees_transfer_type: type,
+      remote_fees_id: x.versioned(x.assetId(fees(x))),
+      weight_limit: 'Unlimited',
+    },
+    method: 'transfer_assets_using_type_and_then',
+  };
+}
+
 const id32 = (id) => ({ Id: id });
 
 // Same-chain transfers keep the sender alive; Hydration takes a raw account id, the others a MultiAddress.
@@ -250,6 +281,7 @@ function transfer (id, source, destination, asset, amount, beneficiary, call, re
     metadata,
     ...(rest.fee_accepted ? { fee_accepted: true } : {}),
     ...(rest.native_fee ? { native_fee: rest.native_fee } : {}),
+    ...(rest.remote_fee ? { remote_fee_asset: rest.remote_fee_asset, remote_fee: rest.remote_fee } : {}),
     ...(rest.allow_death ? { allow_death: true } : {}),
     ...(rest.destination_metadata ? { destination_metadata: rest.destination_metadata } : {}),
     source,
@@ -296,6 +328,16 @@ export function transferVectors () {
         `${source}-${destination}-${asset}-native-fee`, source, destination, asset, ODD, BOB,
         withNativeFee(5, type, assetHubBeyond(network), where, ODD, '77', BOB, asset === '31337'),
         { destination_metadata: RUNTIMES[destination], native_fee: '77' }
+      ));
+    }
+  }
+
+  for (const [source, destination, asset, pays, type, dest, where, fees, first] of REMOTE_FEES) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-remote-fee-${pays}-v${version}`, source, destination, asset, ODD, BOB,
+        withRemoteFee(version, type, dest, where, fees, ODD, '20000', BOB, first),
+        { destination_metadata: RUNTIMES[destination], remote_fee: '20000', remote_fee_asset: pays, xcm_version: version }
       ));
     }
   }

@@ -61,6 +61,8 @@ async def simulate_transfer(
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
     await checker.check_arrival(transfer)
+    if transfer.remote_fee_asset is not None:
+        await checker.check_rest_of_fee(transfer, transfer.remote_fee_asset)
     checker.check_receiver()
     await checker.check_sums(None)
     return checker.check()
@@ -114,6 +116,7 @@ class Simulation:
         self.fees: dict[tuple[str, str], int] = {}
         self.findings = Findings()
         self.costs = CostCheck(self.findings, clients(chain), assets, sender, call, fee_asset)
+        self.arrival: Arrival | None = None
         self.computed: Amount | None = None
         self.credited: Amount | None = None
 
@@ -264,7 +267,7 @@ class Simulation:
         if same:
             self.computed = amount_of(asset, transfer.amount)
         else:
-            arrival = await self._compute()
+            arrival = self.arrival = await self._compute()
             first = self.hops[0].sent[0] if self.hops[0].sent else None
             identity = absolute(asset.location, destination.para_id)
             if arrival is None:
@@ -292,6 +295,35 @@ class Simulation:
             )
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
+
+    async def check_rest_of_fee(self, transfer: "Transfer", fee_asset: "Asset") -> None:
+        """Look for the beneficiary's credit of what is left of *fee_asset*, which goes along to pay."""
+        last, destination = self.hops[-1], transfer.destination
+        asset = self.assets.counterpart(fee_asset, destination)
+        if self.failed or asset is None or last.chain.name != destination.name:
+            return
+        credit = find_credit(last.events, asset, transfer.beneficiary)
+        if self.arrival is None and not credit:
+            self.findings.unknowns.append(
+                f"no {asset.display_name} is credited to the beneficiary on {last.chain.name}, and whether any should be left could not be computed"
+            )
+        identity = absolute(asset.location, destination.para_id)
+        rest = credit if self.arrival is None else self.arrival.assets.get(identity, 0)
+        computed, credited = amount_of(asset, rest), amount_of(asset, credit)
+        if self.arrival is not None:
+            self.findings.steps.append(Step(chain=last.chain.name, what="computed arrival", amount=computed))
+        if credit:
+            self.findings.add_step(last.chain, "arrives", asset, credit)
+        if rest and not credit:
+            self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
+        elif credit * 100 < rest * 99:
+            self.findings.refusals.append(
+                f"{computed} should arrive, but only {credited} is credited to the beneficiary"
+            )
+        elif credit != rest:
+            self.findings.warnings.append(
+                f"{computed} should arrive on {last.chain.name} as computed, but its dry run credits {credited}"
+            )
 
     async def check_deposits(self) -> None:
         """Look for the credit of each account that a last message deposits to."""

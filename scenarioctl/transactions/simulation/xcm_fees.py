@@ -13,7 +13,11 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer.build import last_hop_message, native_fee_message
+from scenarioctl.transactions.transfer.build import (
+    last_hop_message,
+    native_fee_message,
+    remote_fee_message,
+)
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.xcm_programs import read_instruction
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.transfer.routes import Route
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +148,23 @@ async def quote_native_fee(
     and has to be enough to live on there.
     """
     message = native_fee_message(transfer, table, destination_table=destination_table)
+    return 2 * await quote_message(clients(transfer.destination), message) + deposit
+
+
+async def quote_remote_fee(
+    clients: Clients,
+    transfer: Transfer,
+    route: "Route",
+    table: "RuntimeTable",
+    *,
+    destination_table: "RuntimeTable",
+    deposit: int,
+) -> int:
+    """Return how much of `transfer.remote_fee_asset` to send beside the asset: as `quote_native_fee` does.
+
+    *deposit* is the existential deposit of that asset on the destination.
+    """
+    message = remote_fee_message(transfer, route, table, destination_table=destination_table)
     return 2 * await quote_message(clients(transfer.destination), message) + deposit
 
 

@@ -1,21 +1,34 @@
 """From a transfer to the call that makes it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.locations import across, seen_from
+from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer import xcm_calls
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.local_transfer import build_local_transfer
 from scenarioctl.transactions.transfer.request import Transfer, check_request
-from scenarioctl.transactions.transfer.routes import Route, candidate_routes, find_route, pays_with_itself
+from scenarioctl.transactions.transfer.routes import (
+    Route,
+    candidate_routes,
+    find_route,
+    location_on,
+    pays_with_itself,
+)
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_calls import RemoteFee, TransferContext
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.runtime.table import RuntimeTable
+
+#: The relay chain's asset as a parachain sees it.
+_RELAY_ASSET = "1/Here"
 
 
 def build_transfer(
@@ -26,6 +39,7 @@ def build_transfer(
     destination_table: "RuntimeTable | None" = None,
     last_hop_fee: int | None = None,
     native_fee: int = 0,
+    remote_fee: int = 0,
     fee_accepted: bool = False,
 ) -> Draft:
     """Return the call that makes *transfer*, on the runtime *table* of its source.
@@ -33,9 +47,9 @@ def build_transfer(
     XCM is written in the highest version that both runtimes know, unless the transfer names one; without
     *destination_table* in the highest that the source knows.  *last_hop_fee* is the fee to set aside for the last hop
     of a route over another chain, raw; without it, half of the amount is set aside.  With *native_fee* so much of the
-    relay chain's asset, raw, goes along and pays on the destination; *fee_accepted* says that the destination takes its
-    fee in the asset.  InvalidRequest says why a transfer cannot be made safely.  A transfer from a parachain to Ethereum needs
-    its sender and a *native_fee*.
+    relay chain's asset, raw, goes along and pays on the destination, with *remote_fee* so much of the asset that the
+    transfer names for that; *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why
+    a transfer cannot be made safely.  A transfer from a parachain to Ethereum needs its sender and a *native_fee*.
     """
     check_request(transfer)
     if transfer.is_local:
@@ -44,7 +58,11 @@ def build_transfer(
                 f"xcm_version {transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.name}"
             )
         return build_local_transfer(transfer, table)
-    fee_settled = native_fee > 0 or fee_accepted
+    if transfer.remote_fee_asset is not None and not remote_fee:
+        raise InvalidRequest(
+            f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on {transfer.destination.name} is not known, expected an amount"
+        )
+    fee_settled = native_fee > 0 or remote_fee > 0 or fee_accepted
     route = find_route(transfer, assets, fee_settled=fee_settled)
     version = choose_xcm_version(transfer, table, destination_table)
     warnings: tuple[str, ...] = ()
@@ -56,7 +74,7 @@ def build_transfer(
         table=table,
         version=version,
         last_hop_fee=last_hop_fee or 0,
-        native_fee=native_fee,
+        remote_fee=_remote_fee(transfer, route, native_fee, remote_fee),
     )
     warnings += transfer_warnings(
         transfer,
@@ -65,7 +83,7 @@ def build_transfer(
         destination_table,
         last_hop_fee=0 if warnings else last_hop_fee or 0,
         fee_settled=fee_settled,
-        native_fee=native_fee,
+        brings_native=native_fee > 0 or (remote_fee > 0 and _pays_in_native(transfer)),
     )
     return Draft(call=xcm_calls.build_call(context), warnings=warnings)
 
@@ -77,6 +95,7 @@ def build_candidates(
     assets: "Assets",
     destination_table: "RuntimeTable | None" = None,
     native_fee: int = 0,
+    remote_fee: int = 0,
 ) -> tuple[Draft, ...]:
     """Return the calls that might make a transfer which `build_transfer` refuses; none for most.
 
@@ -90,7 +109,13 @@ def build_candidates(
     version = choose_xcm_version(transfer, table, destination_table)
     fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
     contexts = (
-        TransferContext(transfer=transfer, route=route, table=table, version=version, native_fee=fee)
+        TransferContext(
+            transfer=transfer,
+            route=route,
+            table=table,
+            version=version,
+            remote_fee=_remote_fee(transfer, route, fee, remote_fee),
+        )
         for route in routes
         for fee in fees
     )
@@ -110,7 +135,15 @@ def native_fee_message(
 ) -> dict[str, Any]:
     """Return the message in which an asset arrives with the relay chain's asset beside it, to be weighed."""
     route = Route(first="DestinationReserve")
-    return xcm_calls.native_fee_message(_context(transfer, route, table, destination_table, native_fee=1))
+    return xcm_calls.remote_fee_message(_context(transfer, route, table, destination_table, native_fee=1))
+
+
+def remote_fee_message(
+    transfer: Transfer, route: Route, table: "RuntimeTable", *, destination_table: "RuntimeTable | None"
+) -> dict[str, Any]:
+    """Return the message in which an asset arrives with `transfer.remote_fee_asset` beside it, to be weighed."""
+    context = _context(transfer, route, table, destination_table)
+    return xcm_calls.remote_fee_message(replace(context, remote_fee=_remote_fee(transfer, route, 0, 1)))
 
 
 def bridge_message(
@@ -153,7 +186,47 @@ def _context(
 ) -> TransferContext:
     version = choose_xcm_version(transfer, table, destination_table)
     return TransferContext(
-        transfer=transfer, route=route, table=table, version=version, native_fee=native_fee
+        transfer=transfer,
+        route=route,
+        table=table,
+        version=version,
+        remote_fee=native_remote_fee(transfer, route, native_fee) if native_fee else None,
+    )
+
+
+def _remote_fee(transfer: Transfer, route: Route, native_fee: int, remote_fee: int) -> RemoteFee | None:
+    """Return what goes along: raw amounts of the relay chain's asset, or of the asset that the transfer names."""
+    if transfer.remote_fee_asset is None:
+        return native_remote_fee(transfer, route, native_fee) if native_fee else None
+    alone = replace(transfer, asset=transfer.remote_fee_asset, remote_fee_asset=None)
+    return RemoteFee(
+        location=alone.asset.location,
+        arriving=location_on(alone, transfer.destination),
+        amount=remote_fee,
+        transfer_type=route.first,
+    )
+
+
+def native_remote_fee(transfer: Transfer, route: Route, amount: int) -> RemoteFee:
+    """Return so much of the relay chain's asset, raw, as it goes along to pay."""
+    source, destination = transfer.source, transfer.destination
+    # The Asset Hub is its reserve: for every parachain, and for the Asset Hub beyond the bridge.
+    is_crossed = is_bridged(transfer) and not route.goes_home_over_hub
+    return RemoteFee(
+        location=_RELAY_ASSET,
+        arriving=seen_from(across("", source.consensus, destination.consensus), destination.para_id),
+        amount=amount,
+        transfer_type="LocalReserve" if is_crossed else "DestinationReserve",
+    )
+
+
+def _pays_in_native(transfer: Transfer) -> bool:
+    """Tell whether the destination's native asset goes along, which lets an account live there."""
+    facts, asset = trust_of(transfer.destination), transfer.remote_fee_asset
+    return (
+        facts is not None
+        and asset is not None
+        and location_on(replace(transfer, asset=asset), transfer.destination) == facts.native
     )
 
 

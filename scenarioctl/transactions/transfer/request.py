@@ -25,6 +25,8 @@ class Transfer:
     beneficiary: bytes
     #: Of XCM; None: the highest that both runtimes know.
     xcm_version: int | None = None
+    #: As the source holds it: a little of it goes along, and pays for execution on the destination.  None: the asset itself pays.
+    remote_fee_asset: "Asset | None" = None
     #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
     allow_death: bool = False
     #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs the sender, to whom fees come
@@ -53,6 +55,25 @@ def check_request(transfer: Transfer) -> None:
     if transfer.asset.chain != transfer.source.name:
         raise InvalidRequest(
             f"asset {transfer.asset.label} is an asset of {transfer.asset.chain}, expected one of the source {transfer.source.name}"
+        )
+    _check_remote_fee_asset(transfer)
+
+
+def _check_remote_fee_asset(transfer: Transfer) -> None:
+    asset = transfer.remote_fee_asset
+    if asset is None:
+        return
+    if transfer.is_local:
+        raise InvalidRequest(
+            f"remote_fee_asset {asset.label} is only for transfers between two chains: leave it out within {transfer.source.name}"
+        )
+    if asset.chain != transfer.source.name:
+        raise InvalidRequest(
+            f"remote_fee_asset {asset.label} is an asset of {asset.chain}, expected one of the source {transfer.source.name}"
+        )
+    if asset.id == transfer.asset.id:
+        raise InvalidRequest(
+            f"remote_fee_asset {asset.label} is the asset that is sent, expected another one: without it, the fee is taken of the amount"
         )
 
 

@@ -8,6 +8,7 @@ built only if all of these hold (`find_route`):
 2. The table of routes (`route_rows.py`) has a row for this source, destination and asset, and it names the same way.
 3. The destination is known to hold the asset.
 4. The row opens `always`, not only by a check.
+5. What goes along to pay on the destination has such a route of its own, and goes the same way (`_check_remote_fee`).
 
 To add a route, add its facts and its proof to `tools/curate_routes.py`, and run it.
 """
@@ -123,8 +124,9 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     hub = check_chains(transfer, registry)
     route = resolve(transfer, registry)
     if route is None:
-        advice = _BY_CHECK if teleport_to_ask(transfer, registry) is not None else ""
-        raise refusal(transfer, _explain(transfer, registry), advice=advice)
+        asks = transfer.remote_fee_asset is None and teleport_to_ask(transfer, registry) is not None
+        raise refusal(transfer, _explain(transfer, registry), advice=_BY_CHECK if asks else "")
+    _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
     route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
@@ -135,9 +137,9 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
             # What doesn't go on becomes the sender's, whom no scenario names.
             raise refusal(transfer, reason, advice="; use xcm asset-transfer without --offline")
         raise only_connected(transfer, reason, advice="; use xcm asset-transfer without --offline")
-    if fee_settled or not pays_with_itself(transfer):
+    if fee_settled:
         return route
-    if is_bridged(transfer):
+    if is_bridged(transfer) and pays_with_itself(transfer):
         raise only_connected(
             transfer,
             f"only a connection to {transfer.destination.name} tells what it takes for executing the message in {transfer.asset.display_name}",
@@ -146,22 +148,59 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         raise refusal(
             transfer,
             f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
+            advice=advise_remote_fee(transfer, assets),
         )
     return route
+
+
+def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> None:
+    """Refuse an asset that goes along to pay, unless it has a route of its own and goes the same way as what it pays for."""
+    fee_asset, destination = transfer.remote_fee_asset, transfer.destination
+    if fee_asset is None:
+        return
+    named = f"remote_fee_asset {fee_asset.label}"
+    alone = replace(transfer, asset=fee_asset, remote_fee_asset=None)
+    try:
+        fee_route = find_route(alone, assets, fee_settled=False)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{named} can't go along: {error.statement}") from None
+    if assets.counterpart(fee_asset, destination) is None:
+        raise InvalidRequest(f"{named} can't go along: {destination.name} is not known to list it")
+    if route.via is not None or fee_route.way != route.way:
+        raise InvalidRequest(
+            f"{named} can't go along with {transfer.asset.display_name}: from {transfer.source.name} to {destination.name} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}, expected one hop of the same type"
+        )
+
+
+def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
+    """Return the option by which the relay chain's asset goes along and pays; nothing if it can't."""
+    native = assets.at(transfer.source, "1/Here")
+    if native is None:
+        return ""
+    try:
+        find_route(replace(transfer, remote_fee_asset=native), assets, fee_settled=True)
+    except InvalidRequest:
+        return ""
+    return f"; with --remote-fee-asset {native.symbol} (remote_fee_asset) a little {native.symbol} goes along and pays the fee there"
 
 
 def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     """Return the Asset Hub of two chains between which some assets go; InvalidRequest if none do."""
     source, destination = transfer.source, transfer.destination
+    pays = transfer.remote_fee_asset
     for chain in (source, destination):
         if trust_of(chain) is None:
             raise refusal(
                 transfer,
                 _say_unknown_facts(chain),
-                advice=_say_untold(transfer, chain, registry),
+                advice=_say_untold(transfer, chain, registry) if pays is None else "",
             )
     if is_bridged(transfer):
         check_bridge(transfer, registry)
+        if pays is not None:
+            raise InvalidRequest(
+                f"remote_fee_asset {pays.label} is not for transfers over a bridge, where the chains tell what pays: leave it out"
+            )
     hub = registry.asset_hub(source)
     if hub is None:
         raise refusal(transfer, f"the registry has no Asset Hub of {source.relay}")
@@ -194,6 +233,9 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     hub = assets.registry.asset_hub(source)
     if hub is None or is_bridged(transfer):
         # No dry run proves what crosses a bridge.
+        return ()
+    if transfer.remote_fee_asset is not None and resolve(transfer, assets.registry) is None:
+        # Of what goes along, the way has to be known.
         return ()
     if any(trust_of(chain) is None for chain in (source, destination)):
         return _routes_over_reserve(transfer, hub, assets.registry)

@@ -23,9 +23,12 @@ def transfer_warnings(
     *,
     last_hop_fee: int,
     fee_settled: bool,
-    native_fee: int,
+    brings_native: bool,
 ) -> tuple[str, ...]:
-    """Return one sentence each; *last_hop_fee* is measured, raw, and 0 if it is not; *native_fee* goes along, raw."""
+    """Return one sentence each.
+
+    *last_hop_fee* is measured, raw, and 0 if it is not; with *brings_native* the destination's native asset goes along.
+    """
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     warnings = []
     if arriving is None:
@@ -35,7 +38,10 @@ def transfer_warnings(
     else:
         warnings += _small_amount(transfer, route, assets, arriving, destination_table, last_hop_fee)
         # The native asset beside it lets the receiver's account live; over the bridge that is a foreign one too.
-        if arriving.kind == "foreign" and (not native_fee or is_bridged(transfer)):
+        needs_native = arriving.kind == "foreign" or (
+            arriving.kind == "assets" and transfer.remote_fee_asset is not None
+        )
+        if needs_native and (not brings_native or is_bridged(transfer)):
             destination = transfer.destination
             warnings.append(
                 f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
@@ -104,7 +110,7 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
         )
     facts = trust_of(destination)
     priced = facts is not None and facts.execution_fees is ExecutionFees.PRICED
-    if priced and not transfer.is_local and came_over_bridge(transfer):
+    if priced and not fee_settled and not transfer.is_local and came_over_bridge(transfer):
         name = transfer.asset.display_name
         warnings.append(
             f"{destination.name} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."

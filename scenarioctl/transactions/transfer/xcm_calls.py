@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import across, place_of, read_location, seen_from
+from scenarioctl.chains.locations import location_order, place_of, read_location
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import Route, TransferType, location_on
 from scenarioctl.transactions.transfer.xcm_versions import XCM_PALLETS, shape_location
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
-#: The relay chain's asset as a parachain sees it.
-_RELAY_ASSET = "1/Here"
 #: Every message ends in one: the router sets it, and it weighs something.
 _TOPIC = {"SetTopic": bytes(32)}
 #: How a message begins, by the last transfer type on the way.
@@ -26,6 +23,19 @@ ARRIVES_BY: "Mapping[TransferType, str]" = {
     "LocalReserve": "ReserveAssetDeposited",
     "DestinationReserve": "WithdrawAsset",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteFee:
+    """What goes along with the asset, and pays for execution on the destination."""
+
+    #: Its location as the source sees it, and as the destination does.
+    location: str
+    arriving: str
+    #: Raw.
+    amount: int
+    #: How it goes there.
+    transfer_type: TransferType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +50,8 @@ class TransferContext:
     version: int
     #: Set aside for the last hop of a route over another chain, raw.
     last_hop_fee: int = 0
-    #: Of the relay chain's asset, sent beside the asset to pay on the destination, raw.
-    native_fee: int = 0
+    #: Sent beside the asset to pay on the destination; None if the asset pays itself.
+    remote_fee: RemoteFee | None = None
 
     def location(self, text: str) -> Any:
         return shape_location(read_location(text), self.version)
@@ -72,7 +82,8 @@ class TransferContext:
     @property
     def deposit(self) -> dict[str, Any]:
         # To Ethereum over the Asset Hub, what pays the fee stays there.
-        count = 2 if self.native_fee and not self.route.goes_home_over_hub else 1
+        arrives_too = self.remote_fee is not None and not self.route.goes_home_over_hub
+        count = 2 if arrives_too else 1
         return {"DepositAsset": {"assets": _all_counted(count), "beneficiary": self.beneficiary}}
 
 
@@ -108,11 +119,16 @@ def last_hop_message(context: TransferContext) -> dict[str, Any]:
     return context.versioned([incoming, "ClearOrigin", *_pay_and_deposit(context, location, amount), _TOPIC])
 
 
-def native_fee_message(context: TransferContext) -> dict[str, Any]:
-    """Return the message in which an asset arrives with the relay chain's asset beside it, to be weighed."""
-    sent = [(_RELAY_ASSET, 1), (context.asset_on(context.transfer.destination), context.transfer.amount)]
-    incoming = {"WithdrawAsset": [context.asset(*item) for item in _in_order(sent)]}
-    return context.versioned([incoming, "ClearOrigin", *_pay_and_deposit(context, _RELAY_ASSET, 1), _TOPIC])
+def remote_fee_message(context: TransferContext) -> dict[str, Any]:
+    """Return the message in which an asset arrives with the one beside it that pays, to be weighed."""
+    fee = _required_fee(context)
+    sent = [
+        (fee.arriving, fee.amount),
+        (context.asset_on(context.transfer.destination), context.transfer.amount),
+    ]
+    incoming = {ARRIVES_BY[fee.transfer_type]: [context.asset(*item) for item in _in_order(sent)]}
+    pay = _pay_and_deposit(context, fee.arriving, fee.amount)
+    return context.versioned([incoming, "ClearOrigin", *pay, _TOPIC])
 
 
 def bridge_message(context: TransferContext) -> dict[str, Any]:
@@ -123,13 +139,11 @@ def bridge_message(context: TransferContext) -> dict[str, Any]:
     arrival: list[Any] = [{ARRIVES_BY[first]: sent}, "ClearOrigin"]
     if context.route.goes_home_over_hub:
         return context.versioned([*arrival, *_pay_and_deposit(context, location, 1), _TOPIC])
-    if not context.native_fee:
+    beside = context.remote_fee
+    if beside is None:
         return context.versioned([*arrival, *_pay_and_deposit(context, location, amount), _TOPIC])
-    fee_location = seen_from(
-        across("", context.transfer.source.consensus, destination.consensus), destination.para_id
-    )
-    fee = context.asset(fee_location, context.native_fee)
-    buy, deposit = _pay_and_deposit(context, fee_location, context.native_fee)
+    fee = context.asset(beside.arriving, beside.amount)
+    buy, deposit = _pay_and_deposit(context, beside.arriving, beside.amount)
     if first == "LocalReserve":
         # The asset of a whole network comes before everything else beyond it.
         return context.versioned(
@@ -140,7 +154,8 @@ def bridge_message(context: TransferContext) -> dict[str, Any]:
 
 def hub_message(context: TransferContext, via: "Chain") -> dict[str, Any]:
     """Return the message with which *via*, the Asset Hub, is asked to send the asset on to Ethereum, as a VersionedXcm."""
-    fee = context.asset(_RELAY_ASSET, context.native_fee)
+    pays = _required_fee(context)
+    fee = context.asset(pays.location, pays.amount)
     incoming = {"WithdrawAsset": [fee, context.asset(context.asset_on(via), context.transfer.amount)]}
     buy = {"BuyExecution": {"fees": fee, "weight_limit": "Unlimited"}}
     return context.versioned([incoming, "ClearOrigin", buy, *_send_home(context, via), _TOPIC])
@@ -169,12 +184,10 @@ def _type_and_then(
     method = "transfer_assets_using_type_and_then"
     sent = [(transfer.asset.location, transfer.amount)]
     fee_location, fee_type = transfer.asset.location, transfer_type
-    if context.native_fee:
-        sent = _in_order([*sent, (_RELAY_ASSET, context.native_fee)])
-        # The Asset Hub is its reserve: for every parachain, and for the Asset Hub beyond the bridge.
-        fee_location = _RELAY_ASSET
-        is_crossed = is_bridged(transfer) and not context.route.goes_home_over_hub
-        fee_type = "LocalReserve" if is_crossed else "DestinationReserve"
+    fee = context.remote_fee
+    if fee is not None:
+        sent = _in_order([*sent, (fee.location, fee.amount)])
+        fee_location, fee_type = fee.location, fee.transfer_type
     arguments = {
         "dest": context.versioned(context.chain(to, transfer.source)),
         "assets": context.versioned([context.asset(*item) for item in sent]),
@@ -198,8 +211,9 @@ def _send_onward(context: TransferContext, via: "Chain") -> dict[str, Any]:
 def _send_home(context: TransferContext, via: "Chain") -> list[dict[str, Any]]:
     """Return the program with which *via* sends the asset home to Ethereum; whatever doesn't go there is the sender's."""
     destination, sender = context.transfer.destination, context.transfer.sender
-    if sender is None or not context.native_fee:
-        raise RuntimeError("a transfer over the Asset Hub to Ethereum has no sender, or no fee")
+    if sender is None:
+        raise RuntimeError("a transfer over the Asset Hub to Ethereum has no sender")
+    _required_fee(context)
     back = shape_location(
         {"parents": 0, "interior": {"X1": [via.account_format.junction(sender)]}}, context.version
     )
@@ -220,14 +234,20 @@ def _pay_and_deposit(context: TransferContext, location: str, fee: int) -> list[
     return [buy, context.deposit]
 
 
+def _required_fee(context: TransferContext) -> RemoteFee:
+    if context.remote_fee is None:
+        raise RuntimeError(f"nothing goes along with {context.transfer.asset.label} to pay")
+    return context.remote_fee
+
+
 def _all_counted(count: int) -> dict[str, Any]:
     """Return the filter for everything that arrived, which is so many assets."""
     return {"Wild": {"AllCounted": count}}
 
 
 def _in_order(assets: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return an asset and the relay's in the order of their locations: XCM takes them in no other."""
-    return sorted(assets, key=lambda item: (item[0].partition("/")[0], item[0] != _RELAY_ASSET))
+    """Return assets in the order of their locations: XCM takes them in no other."""
+    return sorted(assets, key=lambda item: location_order(item[0]))
 
 
 def xcm_pallet(context: TransferContext, method: str) -> str:

@@ -1,0 +1,164 @@
+"""An asset in which no destination takes fees, with another one beside it that pays there.
+
+The asset is made on the rig: its number is that of WUD, it is no sufficient one, and it has no pool and no price.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from scenarioctl.application import Application
+from scenarioctl.chains.locations import read_location
+from scenarioctl.config import load_settings
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.transactions.simulation.balance_changes import find_credit
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
+from tests.live.conftest import Live
+from tests.live.network import Network
+from tests.live.recorder import fresh
+from tests.live.setup import (
+    act_as_root,
+    blocks_after,
+    create_fee_pool,
+    fund_teleports,
+    send,
+    wait_for_quiet,
+)
+from tests.runner import finish
+from tests.signing import dev_key
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+
+ALICE = dev_key("//Alice")
+WUD = 31337
+PLACE = f"1/Parachain(1000)/PalletInstance(50)/GeneralIndex({WUD})"
+#: Its id on the exchange, where root can register those below a million.
+NUMBER = 85
+UNIT = 10**10
+LEAST = 10**7
+
+
+@pytest.fixture(scope="module")
+def network(
+    relay: Live, asset_hub: Live, dex: Live, live_config: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Network]:
+    assert relay.endpoint and asset_hub.endpoint and dex.endpoint
+    document = tomllib.loads(live_config.read_text())
+    wud = {"symbol": "WUD", "decimals": 10, "pays_fees": False}
+    document["chains"]["liveHub"]["assets"].append({**wud, "id": str(WUD)})
+    document["chains"]["liveDex"]["assets"].append({**wud, "id": str(NUMBER), "location": PLACE})
+    path = tmp_path_factory.mktemp("remote_fee") / "config.toml"
+    path.write_text(tomli_w.dumps(document))
+    app = Application(load_settings({"config": str(path)}, {}))
+    network = Network(app)
+    create_wud(network)
+    yield network
+    finish(app.close())
+
+
+def create_wud(network: Network) -> None:
+    """Create the asset on both chains, give it to Alice on both, and back what pays on the way back."""
+    app, hub, dex = network.app, network.hub, network.dex
+    if finish(app.client(hub).storage("Assets", "Asset", WUD)) is None:
+        alice = {"Id": ALICE.public_key}
+        created = {"id": WUD, "admin": alice, "min_balance": LEAST}
+        send(app, hub, Call(pallet="Assets", method="create", args=created), ALICE)
+        minted = {"id": WUD, "beneficiary": alice, "amount": 10**6 * UNIT}
+        send(app, hub, Call(pallet="Assets", method="mint", args=minted), ALICE)
+    if finish(app.client(dex).storage("AssetRegistry", "Assets", NUMBER)) is None:
+        arguments = {
+            "asset_id": NUMBER,
+            "name": b"WUD",
+            "asset_type": "Token",
+            "existential_deposit": LEAST,
+            "symbol": b"WUD",
+            "decimals": 10,
+            "location": shape_location(read_location(PLACE), 5),
+            "xcm_rate_limit": None,
+            "is_sufficient": True,
+        }
+        act_as_root(app, dex, Call(pallet="AssetRegistry", method="register", args=arguments))
+    fund_teleports(app, network.relay, hub, ALICE)
+    native, usdt = (
+        {"parents": 1, "interior": "Here"},
+        shape_location(read_location("0/PalletInstance(50)/GeneralIndex(1984)"), 5),
+    )
+    if finish(app.client(hub).storage("AssetConversion", "Pools", [native, usdt])) is None:
+        create_fee_pool(app, hub, 1984, ALICE)
+    for asset, amount in (("KSM", 20 * 10**12), ("USDT", 100 * 10**6)):
+        to_alice = network.draft("liveHub", "liveDex", asset, amount, to=ALICE.public_key)
+        assert network.arrived(to_alice, "liveDex", asset, ALICE.public_key)
+    wait_for_quiet(app, hub)
+    wait_for_quiet(app, dex)
+
+
+def credits(
+    network: Network, transaction: UnsignedTransaction, destination: str, assets: list[str], to: bytes
+) -> list[int]:
+    """Sign and submit *transaction*, and return what *to* is credited with on the destination of each of its *assets* there."""
+    last = network.app.registry.find(destination)
+    before, _ = finish(network.app.client(last).head())
+    source = network.app.registry.find(transaction.chain)
+    send(network.app, source, transaction.call_data, ALICE)
+    held = [network.app.assets.find(last, asset) for asset in assets]
+    for events in blocks_after(network.app, last, before):
+        found = [find_credit(events, asset, to) for asset in held]
+        if any(found):
+            return found
+    return []
+
+
+WAYS = [
+    ("liveHub", "liveDex", str(WUD), "USDT", [str(NUMBER), "USDT"]),
+    ("liveHub", "liveDex", str(WUD), "KSM", [str(NUMBER), "DOT"]),
+    ("liveDex", "liveHub", str(NUMBER), "DOT", [str(WUD), "KSM"]),
+]
+
+
+@pytest.mark.parametrize(("source", "destination", "asset", "pays", "arriving"), WAYS)
+def test_both_arrive_as_predicted(
+    network: Network, source: str, destination: str, asset: str, pays: str, arriving: list[str]
+) -> None:
+    if source == "liveDex":
+        # Backed by what went there.
+        back = network.draft(
+            "liveHub", "liveDex", str(WUD), 3000 * UNIT, to=ALICE.public_key, remote_fee_asset="USDT"
+        )
+        assert credits(network, back, "liveDex", [str(NUMBER)], ALICE.public_key)
+    to = fresh(32)
+
+    transaction = network.draft(source, destination, asset, 1000 * UNIT, to=to, remote_fee_asset=pays)
+
+    check = transaction.check
+    assert check is not None
+    print(f"\n{check.reasons} {check.steps}")
+    assert (check.verdict, check.reasons) == ("ok", ())
+    of_bytes = network.check_bytes(network.app.registry.find(source), transaction.call)
+    assert (of_bytes.verdict, of_bytes.reasons) == ("ok", ())
+    last = [step for step in check.steps if step.what in ("arrives", "computed arrival")]
+    assert check.computed is not None and check.credited is not None
+    got = credits(network, transaction, destination, arriving, to)
+    assert check.computed.value == check.credited.value == got[0] == 1000 * UNIT
+    assert sorted(step.amount.value for step in last) == sorted(got * 2)
+
+
+def test_it_is_refused_without_what_pays(network: Network) -> None:
+    for source, destination, asset in (("liveHub", "liveDex", str(WUD)), ("liveDex", "liveHub", str(NUMBER))):
+        with pytest.raises(InvalidRequest) as refused:
+            network.draft(source, destination, asset, 1000 * UNIT)
+
+        assert "accepts no fees" in refused.value.statement
+
+
+def test_a_receiver_that_can_hold_only_what_pays_is_found(network: Network) -> None:
+    # An account that USDT alone keeps alive can hold no asset that is not sufficient.
+    check = network.check(
+        "liveDex", "liveHub", str(NUMBER), 1000 * UNIT, to=fresh(32), remote_fee_asset="USDT"
+    )
+
+    assert check.verdict == "refused"
+    assert "trapped" in check.reasons[-1]
