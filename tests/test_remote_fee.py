@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.chains.assets import Asset
+from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.locations import location_order, read_location
+from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.transfer.build import (
     build_candidates,
@@ -20,13 +21,13 @@ from scenarioctl.transactions.transfer.build import (
     remote_fee_message,
 )
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import check_route, resolve
+from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route, resolve
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FakeNetwork
-from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
+from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
 from tests.test_check import (
     ALICE_KEY,
     BOB_KEY,
@@ -146,6 +147,44 @@ def test_the_check_opens_an_asset_that_only_one_source_lists() -> None:
     assert [item["fun"]["Fungible"] for item in opened.call.args["assets"]["V5"]] == [20_000, AMOUNT]
 
 
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "pays"),
+    [
+        # Not listed there, takes no fees there, and another reserve.
+        ("assetHub", "hydraDx", 50000075, 4294967295),
+        ("assetHub", "hydraDx", 50000075, 31337),
+        ("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x57e114b691db790c35207b2e685d4a43181e6061)", 0),
+    ],
+)  # fmt: skip
+def test_no_check_opens_a_route_of_what_pays(
+    source: str, destination: str, asset: object, pays: object
+) -> None:
+    asked = wanted(source, destination, asset, pays)
+    assert candidate_routes(replace(asked, remote_fee_asset=None), ASSETS)
+
+    assert candidate_routes(asked, ASSETS) == ()
+
+
+@pytest.mark.parametrize(("asset", "name"), [("KSM", "KSM"), (1984, "USDT")])
+def test_nothing_is_advised_if_the_asset_of_the_relay_chain_pays_no_fees(asset: object, name: str) -> None:
+    assets = [{**each, "pays_fees": False} for each in RIG["rigdex"]["assets"]]
+    registry = Registry({**RIG, "rigdex": {**RIG["rigdex"], "assets": assets}})
+    listed = Assets(registry)
+    hub = registry.find("righub")
+    asked = Transfer(
+        source=hub,
+        destination=registry.find("rigdex"),
+        asset=listed.find(hub, asset),
+        amount=AMOUNT,
+        beneficiary=BOB,
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(asked, listed, fee_settled=False)
+
+    assert str(refused.value) == says(name, "rigdex", "accepts no fees")
+
+
 def test_locations_are_in_the_order_of_xcm() -> None:
     key = "0x" + "11" * 20
     ordered = [
@@ -245,8 +284,8 @@ def _place(item: Mapping[str, Any]) -> Any:
 class TestConnected:
     FEE = 2 * WEIGHT_FEE + DOT // 100
 
-    def arrives(self, network: FakeNetwork, *credits: Mapping[str, Any]) -> None:
-        """Let WUD go from Hydration to the Asset Hub with DOT beside it, and *credits* come of it."""
+    def arrives(self, network: FakeNetwork, *credits: Mapping[str, Any], amount: int = AMOUNT) -> None:
+        """Let *amount* of WUD go from Hydration to the Asset Hub with DOT beside it, and *credits* come of it."""
         dex = network.chains["hydraDx"]
         dex.store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**10))
         dex.store("Tokens", "Accounts", ALICE_KEY, 1000085, value=tokens(2 * AMOUNT))
@@ -254,7 +293,7 @@ class TestConnected:
         dex.store("AssetRegistry", "Assets", 5, value=registered(17_540_000))
         message = {
             "V5": [
-                {"WithdrawAsset": [asset(WUD_ON_HUB, AMOUNT), asset(NATIVE_UP, self.FEE)]},
+                {"WithdrawAsset": [asset(WUD_ON_HUB, amount), asset(NATIVE_UP, self.FEE)]},
                 "ClearOrigin",
                 {"BuyExecution": {"fees": asset(NATIVE_UP, self.FEE), "weight_limit": "Unlimited"}},
                 {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
@@ -318,6 +357,29 @@ class TestConnected:
         assert transaction.check is not None
         assert transaction.check.verdict == "refused"
         assert transaction.check.reasons == (says(*words),)
+
+    def test_a_check_says_of_which_asset_nothing_is_credited(self, network: FakeNetwork) -> None:
+        """Less WUD than the existential deposit of DOT arrives; of DOT, enough to live on should be left."""
+        amount = DOT // 100 - 1
+        self.arrives(
+            network,
+            {"Assets": {"Issued": {"asset_id": 31337, "owner": BOB_KEY, "amount": amount}}},
+            amount=amount,
+        )
+
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", amount, ALICE_KEY, remote_fee_asset="DOT"
+        )
+
+        assert transaction.check is not None
+        assert transaction.check.reasons == (says("no DOT"),)
+
+    def test_what_no_chain_could_make_is_refused_before_one_is_asked(self, network: FakeNetwork) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "hydraDx", "assetHub", "10", AMOUNT, ALICE_KEY, remote_fee_asset="10")
+
+        assert str(refused.value) == says("remote_fee_asset 10", "is sent")
+        assert not any(chain.asked for chain in network.chains.values())
 
     def test_a_sender_without_it_is_told_how_much_it_takes(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:

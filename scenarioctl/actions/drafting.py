@@ -71,6 +71,7 @@ async def draft_transfer(
     safe route exists, ChainUnreachable where the source has no runtime table.
     """
     from scenarioctl.transactions.transfer.build import build_transfer
+    from scenarioctl.transactions.transfer.request import check_request
     from scenarioctl.transactions.transfer.routes import (
         candidate_routes,
         check_chains,
@@ -79,6 +80,7 @@ async def draft_transfer(
     )
 
     source, destination = transfer.source, transfer.destination
+    check_request(transfer)
     if sender is not None and not transfer.is_local:
         # A check may open a route for an asset that has none without it.
         if not candidate_routes(transfer, app.assets):

@@ -462,6 +462,36 @@ def test_other_assets_are_typed_by_id(page: Page, daemon: Daemon) -> None:
     assert stored(daemon, saved(page))["steps"][0]["assetid"] in ("30", "DED")
 
 
+def test_another_asset_pays_on_the_destination(page: Page, daemon: Daemon) -> None:
+    page.open("/#/new/transfer")
+    choose(page, "source_chain", "assetHub")
+    choose(page, "dest_chain", "hydraDx")
+    choose(page, "assetid", "\u2063other")
+    type_in(page, 0, "assetid_other", "31337")
+    type_in(page, 0, "amount", "1000000")
+    type_in(page, 0, "destination_address", BOB)
+    page.browser.find_element("css selector", ".step-card summary").click()
+    field = box(page, 0, "remote_fee_asset")
+    assert Select(field).first_selected_option.text == "The asset that is sent"
+    assert field.get_attribute("aria-required") is None
+    choose(page, "remote_fee_asset", "1984")
+    page.press("Create")
+
+    scenario = saved(page)
+    [step] = stored(daemon, scenario)["steps"]
+    assert (step["assetid"], step["remote_fee_asset"]) == ("31337", "1984")
+    page.open(f"/#/edit/{scenario}")
+    page.wait(lambda: value(page, 0, "remote_fee_asset") == "1984")
+    choose(page, "remote_fee_asset", "")
+    page.press("Save")
+    page.wait_for("hydraDx accepts no fees in 1000085")
+    choose(page, "assetid", "DOT")
+    page.press("Save")
+
+    saved(page)
+    assert "remote_fee_asset" not in stored(daemon, scenario)["steps"][0]
+
+
 def test_the_chains_of_the_config_file_are_offered(browser: Any, tmp_path: Path) -> None:
     config = (
         '[chains.ours]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 4242\nss58_prefix = 42\n'

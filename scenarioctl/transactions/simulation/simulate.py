@@ -294,7 +294,9 @@ class Simulation:
                 f"the receiver is the sender: nothing would move on {source.name}, but the fee would be paid"
             )
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
-            self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
+            self.findings.refusals.append(
+                await self._say_no_credit(last.chain, asset, transfer.beneficiary, self.computed)
+            )
 
     async def check_rest_of_fee(self, transfer: "Transfer", fee_asset: "Asset") -> None:
         """Look for the beneficiary's credit of what is left of *fee_asset*, which goes along to pay."""
@@ -315,7 +317,9 @@ class Simulation:
         if credit:
             self.findings.add_step(last.chain, "arrives", asset, credit)
         if rest and not credit:
-            self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
+            self.findings.refusals.append(
+                await self._say_no_credit(last.chain, asset, transfer.beneficiary, computed)
+            )
         elif credit * 100 < rest * 99:
             self.findings.refusals.append(
                 f"{computed} should arrive, but only {credited} is credited to the beneficiary"
@@ -353,7 +357,9 @@ class Simulation:
                 total = sum(move.value for _, move in credited if move.asset.id == asset.id)
                 needed = asset.location != fee_place or len(known) == 1
                 if not self._take_credit(hop, asset, total) and needed and accounts:
-                    self.findings.refusals.append(await self._say_no_credit(hop.chain, asset, accounts[0]))
+                    self.findings.refusals.append(
+                        await self._say_no_credit(hop.chain, asset, accounts[0], self.computed)
+                    )
             got = {party.account for party, _ in credited}
             for account in accounts if got else ():
                 if account not in got:
@@ -404,15 +410,17 @@ class Simulation:
                 )
         return credit > 0
 
-    async def _say_no_credit(self, chain: "Chain", asset: "Asset", beneficiary: bytes) -> str:
+    async def _say_no_credit(
+        self, chain: "Chain", asset: "Asset", beneficiary: bytes, computed: Amount | None
+    ) -> str:
         sentence = f"no {asset.display_name} is credited to the beneficiary on {chain.name}, although nothing fails there"
         try:
             deposit = await existential_deposit(self.clients(chain), asset)
             held = await free_balance(self.clients(chain), asset, beneficiary)
         except Inconclusive:
             return sentence
-        if self.computed is not None and self.computed.value < deposit and not held:
-            return f"{self.computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
+        if computed is not None and computed.value < deposit and not held:
+            return f"{computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
         return sentence
 
 

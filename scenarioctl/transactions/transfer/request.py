@@ -73,7 +73,7 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
         )
     if asset.id == transfer.asset.id:
         raise InvalidRequest(
-            f"remote_fee_asset {asset.label} is the asset that is sent, expected another one: without it, the fee is taken of the amount"
+            f"remote_fee_asset {asset.label} is the asset that is sent, expected another one: leave it out if the asset itself should pay"
         )
 
 

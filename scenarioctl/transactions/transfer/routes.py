@@ -172,10 +172,24 @@ def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> Non
         )
 
 
+def _may_go_along(transfer: Transfer, assets: "Assets") -> bool:
+    """Tell whether what goes along to pay has its route, which no check opens; nothing goes along with most."""
+    if transfer.remote_fee_asset is None:
+        return True
+    route = resolve(transfer, assets.registry)
+    if route is None:
+        return False
+    try:
+        _check_remote_fee(transfer, route, assets)
+    except InvalidRequest:
+        return False
+    return True
+
+
 def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
     """Return the option by which the relay chain's asset goes along and pays; nothing if it can't."""
     native = assets.at(transfer.source, "1/Here")
-    if native is None:
+    if native is None or native.id == transfer.asset.id:
         return ""
     try:
         find_route(replace(transfer, remote_fee_asset=native), assets, fee_settled=True)
@@ -234,8 +248,7 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     if hub is None or is_bridged(transfer):
         # No dry run proves what crosses a bridge.
         return ()
-    if transfer.remote_fee_asset is not None and resolve(transfer, assets.registry) is None:
-        # Of what goes along, the way has to be known.
+    if not _may_go_along(transfer, assets):
         return ()
     if any(trust_of(chain) is None for chain in (source, destination)):
         return _routes_over_reserve(transfer, hub, assets.registry)
