@@ -17,7 +17,8 @@ from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.build import build_candidates
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, candidate_routes, find_route
+from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
+from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
 from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
@@ -48,13 +49,17 @@ PARACHAIN: dict[str, Any] = {
             "kind": "tokens",
             "location": "1/Parachain(2034)/GeneralIndex(0)",
         },
+        {**OWN, "id": "OWN"},
     ],
 }
 HUB = {"assets": [{**OWN, "id": "1/Parachain(2222)", "kind": "foreign", "location": "1/Parachain(2222)"}]}
 
 
+OTHER = {**PARACHAIN, "para_id": 2223, "symbol": "OTH", "genesis": "0x" + "23" * 32, "assets": []}
+
+
 def registry(**changes: Any) -> Registry:
-    return Registry({"own": PARACHAIN | changes, "assetHub": HUB})
+    return Registry({"own": PARACHAIN | changes, "other": OTHER, "assetHub": HUB})
 
 
 def transfer(source: str, destination: str, asset: object, known: Registry) -> Transfer:
@@ -62,10 +67,19 @@ def transfer(source: str, destination: str, asset: object, known: Registry) -> T
     return Transfer(
         source=chain,
         destination=known.find(destination),
-        asset=Assets(known).find(chain, asset),
+        asset=find_sent_asset(Assets(known), chain, asset, field="assetid"),
         amount=10**12,
-        beneficiary=BOB,
+        beneficiary=BOB[: known.find(destination).account_format.length],
     )
+
+
+def refusal_of(wanted: Transfer, known: Registry, *ways: str) -> str:
+    """Return why *wanted* is refused without a check; with one, *ways* are tried."""
+    assets = Assets(known)
+    assert tuple(route.way for route in candidate_routes(wanted, assets)) == ways
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, assets, fee_settled=True)
+    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -76,26 +90,37 @@ def transfer(source: str, destination: str, asset: object, known: Registry) -> T
         ("own", "assetHub", "DOT", ("DestinationReserve",)),
         ("own", "assetHub", 10, ("DestinationReserve",)),
         ("assetHub", "own", "1/Parachain(2222)", ("Teleport", "DestinationReserve")),
-        # Another parachain backs it, and the relay chain backs nothing.
+        # The Asset Hub takes it from no parachain but its own.
         ("own", "assetHub", 7, ()),
-        ("polkadot", "own", "DOT", ()),
-        ("own", "polkadot", "DOT", ()),
-        ("own", "hydraDx", "DOT", ()),
+        # The relay chain backs nothing, and what the Asset Hub backs goes over it.
+        ("polkadot", "own", "DOT", ("Teleport, assetHub, LocalReserve",)),
+        ("own", "polkadot", "DOT", ("DestinationReserve, assetHub, Teleport",)),
+        ("own", "hydraDx", "DOT", ("DestinationReserve, assetHub, LocalReserve",)),
+        ("hydraDx", "own", 10, ("DestinationReserve, assetHub, LocalReserve",)),
+        ("own", "other", 10, ("DestinationReserve, assetHub, LocalReserve",)),
+        ("own", "bifrost", 10, ("DestinationReserve, assetHub, LocalReserve",)),
+        ("own", "hydraDx", 7, ("DestinationReserve",)),
+        ("hydraDx", "own", "HDX", ("LocalReserve",)),
+        ("own", "other", "OWN", ("LocalReserve",)),
+        ("own", "other", 7, ("DestinationReserve, hydraDx, LocalReserve",)),
+        # Facts that say all of it say no: Mythos takes its own asset alone, Astar none from beyond a bridge.
+        ("own", "mythos", "DOT", ()),
+        ("own", "astar", "2/GlobalConsensus(Ethereum:1)", ()),
     ],
 )
 def test_a_check_tries_the_chain_that_backs_the_asset(
-    source: str, destination: str, asset: object, ways: tuple[Any, ...]
+    source: str, destination: str, asset: object, ways: tuple[str, ...]
 ) -> None:
     known = registry()
-    wanted = transfer(source, destination, asset, known)
 
-    assert candidate_routes(wanted, Assets(known)) == tuple(Route(first=way) for way in ways)
-    with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, Assets(known), fee_settled=True)
-    assert str(refused.value) == says("the assets that own accepts from other chains are not known")
-    assert str(refused.value).endswith(
-        "; with --check and --sender, a dry run of every hop may prove it"
-    ) == bool(ways)
+    refused = refusal_of(transfer(source, destination, asset, known), known, *ways)
+
+    unknown = "own accepts from other chains are not known"
+    over = ways[0].split(", ")[1] if ways and "," in ways[0] else ""
+    assert refused == says(
+        unknown if ways else "cannot be sent from own", f"goes there only over {over}" if over else ""
+    )
+    assert refused.endswith("; with --check and --sender, a dry run of every hop may prove it") == bool(ways)
 
 
 @pytest.mark.parametrize("role", ["parachain", "contracts"])
@@ -123,7 +148,9 @@ def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
     declared: dict[str, Any], accepts: bool
 ) -> None:
     relay = declared.get("relay", "polkadot")
-    known = Registry({"own": PARACHAIN | {"role": "dex"} | declared})
+    # The native asset of an exchange has another id.
+    exchange = PARACHAIN | {"role": "dex", "assets": PARACHAIN["assets"][:-1]}
+    known = Registry({"own": exchange | declared})
     hub = known.asset_hub(known.find("own"))
     assert hub is not None
     wanted = transfer(hub.name, "own", "DOT" if relay == "polkadot" else "KSM", known)
@@ -132,29 +159,65 @@ def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
         assert find_route(wanted, Assets(known), fee_settled=True).first == "LocalReserve"
         return
     # Its runtime is asked, like that of any parachain.
-    assert candidate_routes(wanted, Assets(known)) == (Route(first="LocalReserve"),)
-    with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, Assets(known), fee_settled=True)
-    assert str(refused.value) == says("the assets that own accepts from other chains are not known", "dex")
+    refused = refusal_of(wanted, known, "LocalReserve")
+    assert refused == says("the assets that own accepts from other chains are not known", "dex")
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "ways"),
+    [
+        ("assetHub", "bifrost", "DOT", ("LocalReserve",)),
+        ("assetHub", "unique", "DOT", ("LocalReserve",)),
+        ("bifrost", "assetHub", "1/Here", ("DestinationReserve",)),
+        ("bifrost", "assetHub", "BNC", ("Teleport", "LocalReserve")),
+        ("hydraDx", "bifrost", 5, ("DestinationReserve, assetHub, LocalReserve",)),
+        ("polkadot", "bifrost", "DOT", ("Teleport, assetHub, LocalReserve",)),
+        ("people", "unique", "DOT", ("Teleport, assetHub, LocalReserve",)),
+        ("assetHub", "bifrost", "2/GlobalConsensus(Ethereum:1)", ("LocalReserve",)),
+    ],
+)
+def test_what_facts_leave_out_is_asked_for(
+    source: str, destination: str, asset: object, ways: tuple[str, ...]
+) -> None:
+    """Of Bifrost and Unique, an old source was read."""
+    known = registry()
+
+    refused = refusal_of(transfer(source, destination, asset, known), known, *ways)
+
+    assert "does not accept" not in refused
+    assert refused == says(source, destination, "known")
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "words"),
+    [
+        ("acala", "bifrost", "1/Parachain(9999)", "the parachain 9999, is not in the registry"),
+        ("astar", "assetHub", "ASTR", "does not accept astar as its reserve"),
+        ("assetHub", "mythos", "DOT", "mythos holds only MYTH"),
+        ("assetHub", "astar", "2/GlobalConsensus(Ethereum:1)", "does not accept assetHub as its reserve"),
+    ],
+)
+def test_what_facts_deny_is_not_asked_for(source: str, destination: str, asset: object, words: str) -> None:
+    known = registry()
+
+    assert refusal_of(transfer(source, destination, asset, known), known) == says(source, destination, words)
 
 
 def test_an_asset_without_a_location_has_no_way() -> None:
     known = registry(assets=[])
-    wanted = transfer("own", "assetHub", "OWN", known)
 
-    assert candidate_routes(wanted, Assets(known)) == ()
-    with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, Assets(known), fee_settled=True)
-    assert str(refused.value) == says("set location in [[chains.own.assets]]")
+    refused = refusal_of(transfer("own", "assetHub", "OWN", known), known)
+
+    assert refused == says("set location in [[chains.own.assets]]")
 
 
-@pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(2222)"), ("own", 0)])
+@pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(2222)"), ("own", "OWN")])
 @pytest.mark.parametrize("answer", [True, False, None])
 def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     source: str, asset: object, answer: bool | None
 ) -> None:
     """Of a parachain that accepts a teleport and a reserve transfer, a dry run takes both."""
-    known = registry(assets=[OWN, *PARACHAIN["assets"]])
+    known = registry()
     destination = "own" if source == "assetHub" else "assetHub"
     wanted = transfer(source, destination, asset, known)
     builder = builder_of(wanted, known, answer)
@@ -272,7 +335,7 @@ def check(*, para_id: int | None = 2222, head: bytes | None = HEAD, block: str |
     def clients(chain: Chain) -> Told:
         return Told(chain, para_id=para_id, head=head, block=block)
 
-    finish(check_para_ids(clients, wanted, known))  # type: ignore[arg-type]
+    finish(check_para_ids(clients, (wanted.source, wanted.destination), known))  # type: ignore[arg-type]
 
 
 def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:

@@ -16,7 +16,8 @@ from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import TransferType, find_route
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.ways import TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from tests.conftest import Run
 from tests.messages import says

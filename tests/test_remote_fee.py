@@ -21,7 +21,8 @@ from scenarioctl.transactions.transfer.build import (
     remote_fee_message,
 )
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route, resolve
+from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route
+from scenarioctl.transactions.transfer.ways import resolve
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
@@ -77,7 +78,8 @@ def wanted(source: str, destination: str, asset: object, pays: object) -> Transf
         ("assetHub", "assetHub_kusama", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "ethereum", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "mythos", "1/Parachain(3369)", "DOT", ("MYTH", "teleport")),
-        ("assetHub", "acala", "DOT", 1984, ("acala accepts",)),
+        ("assetHub", "acala", "DOT", 1984, ("acala accepts", "only without")),
+        ("assetHub", "bifrost", "DOT", 1984, ("bifrost accepts", "only without")),
     ],
 )
 def test_what_cannot_pay_there_is_refused(
@@ -125,13 +127,13 @@ def test_what_goes_another_way_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     from scenarioctl.transactions.transfer import routes
 
     asked = wanted("assetHub", "hydraDx", 31337, 1984)
-    found = routes.resolve(asked, REGISTRY)
+    found = resolve(asked, REGISTRY)
     assert found is not None
 
-    def resolve(transfer: Transfer, registry: Any) -> Any:
+    def other_way(transfer: Transfer, registry: Any) -> Any:
         return found if transfer.remote_fee_asset is None else replace(found, first="Teleport")
 
-    monkeypatch.setattr(routes, "resolve", resolve)
+    monkeypatch.setattr(routes, "resolve", other_way)
     with pytest.raises(InvalidRequest) as refused:
         check_route(asked, ASSETS)
 
@@ -154,6 +156,12 @@ def test_the_check_opens_an_asset_that_only_one_source_lists() -> None:
         ("assetHub", "hydraDx", 50000075, 4294967295),
         ("assetHub", "hydraDx", 50000075, 31337),
         ("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x57e114b691db790c35207b2e685d4a43181e6061)", 0),
+        # Of these, nobody but the runtimes knows the way.
+        ("assetHub", "acala", "DOT", 1984),
+        ("assetHub", "bifrost", "DOT", 1984),
+        ("hydraDx", "bifrost", 5, 10),
+        ("assetHub", "mythos", "1/Parachain(3369)", "DOT"),
+        ("assetHub", "hydraDx", "1/Parachain(2034)/GeneralIndex(0)", "DOT"),
     ],
 )  # fmt: skip
 def test_no_check_opens_a_route_of_what_pays(

@@ -10,7 +10,8 @@ from scenarioctl.chains.trust import TRUST, matches
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_row, routes_from
-from scenarioctl.transactions.transfer.routes import check_route, resolve
+from scenarioctl.transactions.transfer.routes import check_route
+from scenarioctl.transactions.transfer.ways import resolve
 
 REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)
@@ -23,7 +24,7 @@ _UNPROVEN = "no such transfer has been proven to arrive"
 _ONE_SOURCE = "it is not one of the assets that two sources say cross the bridge"
 #: Source, destination and location on the source, where a `*` at the end stands for anything -> the reason, as the refusal says it.
 WITHOUT_ROW = {
-    # The call sets aside a fee for the last hop, which only the Asset Hub can quote, so a check doesn't open it either.
+    # Only a check opens them, which quotes the last hop's fee: their rows say nothing else.
     **{("hydraDx", chain, "1/Here"): _UNPROVEN for chain in _SYSTEM},
     **{(chain, "hydraDx", "1/Here"): _UNPROVEN for chain in _SYSTEM},
     # Fewer than two registries list them on both sides, and no check proves what crosses a bridge.

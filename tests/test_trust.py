@@ -15,7 +15,8 @@ from scenarioctl.transactions.transfer import route_rows, routes
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import PROOFS, ROWS_BY_KIND, RouteRow, routes_from, sources
-from scenarioctl.transactions.transfer.routes import Route, find_route
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.ways import Route, identity_of, resolve
 from tests.messages import says
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
 from tests.transfer_rows import PATH, transfer_rows
@@ -181,11 +182,6 @@ BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 UNPROVEN = f"no such transfer has been proven to arrive{BY_CHECK}"
 
 
-def unproven(row: RouteRow) -> str:
-    """Return how a refusal without *row* ends: no check is advised that can't open the way."""
-    return UNPROVEN.removesuffix(BY_CHECK) if "," in row.way else UNPROVEN
-
-
 def of_row(row: RouteRow) -> Transfer:
     source = REGISTRY.find(row.source)
     asset = ASSETS.at(source, row.asset)
@@ -197,7 +193,7 @@ def of_row(row: RouteRow) -> Transfer:
 def test_every_row_names_the_way_that_the_facts_allow(row: RouteRow) -> None:
     wanted = of_row(row)
 
-    route = routes.resolve(wanted, REGISTRY)
+    route = resolve(wanted, REGISTRY)
 
     assert route is not None
     assert route.way == row.way
@@ -218,9 +214,7 @@ def test_a_row_opens_its_transfers_always_or_by_a_check(row: RouteRow) -> None:
             find_route(wanted, ASSETS, fee_settled=True)
 
         assert str(refused.value).endswith(UNPROVEN if row.proof == "none" else BY_CHECK)
-        assert len(routes.candidate_routes(wanted, ASSETS)) == (
-            0 if routes.resolve(wanted, REGISTRY).needs_last_hop_fee else 1  # type: ignore[union-attr]
-        )
+        assert routes.candidate_routes(wanted, ASSETS) == (resolve(wanted, REGISTRY),)
 
 
 def test_a_row_opens_always_only_with_a_proof_and_enough_sources() -> None:
@@ -228,7 +222,7 @@ def test_a_row_opens_always_only_with_a_proof_and_enough_sources() -> None:
         if row.opens == "always":
             assert row.proof in ("arrival", "alike", "bytes"), row
             # The relay chain's asset can't be mistaken for another one.
-            assert len(row.sources) > (routes.identity_of(of_row(row)) != ""), row
+            assert len(row.sources) > (identity_of(of_row(row)) != ""), row
 
 
 def without(monkeypatch: pytest.MonkeyPatch, row: RouteRow, instead: RouteRow | None = None) -> None:
@@ -252,7 +246,7 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
         "assetHub",
         "assetHub_kusama",
     }
-    assert str(refused.value).endswith("two sources say cross the bridge" if bridged else unproven(row))
+    assert str(refused.value).endswith("two sources say cross the bridge" if bridged else UNPROVEN)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -299,7 +293,7 @@ def test_chains_of_config_toml_have_the_routes_of_their_kind(
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, assets, fee_settled=True)
 
-    assert str(refused.value).endswith(unproven(row))
+    assert str(refused.value).endswith(UNPROVEN)
 
 
 def test_what_the_facts_allow_is_still_not_proven() -> None:
@@ -318,7 +312,7 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, assets, fee_settled=False)
 
-    assert "hydraDx is not known to list it, so it would be trapped there" in str(refused.value)
+    assert "hydraDx is not known to list it, and would trap it if it doesn't" in str(refused.value)
     assert routes.candidate_routes(wanted, assets) == (Route(first="LocalReserve"),)
 
 

@@ -58,6 +58,7 @@ def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
         yield f"foreign reserves: {row.asset} moved", replace(facts, foreign_reserves=(moved, *others))
     more = ForeignReserve(asset="*", reserve="2/GlobalConsensus(Ethereum:1)")
     yield "foreign reserves: everything", replace(facts, foreign_reserves=(*kept, more))
+    yield "partial", replace(facts, partial=not facts.partial)
     yield "sends teleports", replace(facts, sends_teleports=not facts.sends_teleports)
     for fees in ExecutionFees:
         if fees is not facts.execution_fees:

@@ -85,8 +85,9 @@ def _stated(chain: Chain) -> list[str]:
         if row.decided_by
     ]
     sends = "sends" if facts.sends_teleports else "doesn't send"
+    more = ", and may take more" if facts.partial else ""
     return [
-        f"{chain.name} is of the kind {facts.kind}, sees its asset at {facts.native}, takes fees in {facts.execution_fees} and {sends} teleports",
+        f"{chain.name} is of the kind {facts.kind}, sees its asset at {facts.native}, takes fees in {facts.execution_fees} and {sends} teleports{more}",
         *asked,
     ]
 

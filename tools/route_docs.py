@@ -29,6 +29,25 @@ one needs a row too, of the same way ([Check](check.md#another-asset-pays-on-the
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role.
 
+## Parachains
+
+What a parachain accepts is often not written, or only in part: `bifrost` and `unique` say so below, and `acala`, `shiden`, `neuroweb` and others have no
+trust facts at all. Their transfers open only with `--check` and `--sender`, and only over the chain that backs the asset:
+
+- Between the Asset Hub and a parachain: assets of the Asset Hub, the relay chain's asset, and the parachain's own. Asset Hub is asked whether it takes the
+  latter by teleport or as a reserve transfer.
+- Between two parachains: the own assets of either directly, and other assets over the chain that backs them.
+- Between the relay chain and a parachain: DOT and KSM go over Asset Hub, which backs them, in one signature. They never go directly.
+
+The check asks each of these chains for its para id, and its relay chain for its newest block. A chain without trust facts that has a TrustedQueryApi is
+asked whether the chain that backs the asset is its reserve. What the facts deny stays refused. With `--remote-fee-asset`, none of these transfers opens.
+
+A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
+On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
+the computed amount to the last unit. Otherwise the check says *unknown*.
+
+## Words in the tables
+
 **Way**: the transfer type of each hop, and the chains between. *Teleport*: burned on one chain, minted on the next.
 *LocalReserve*: the asset stays in the next chain's account on the sending chain, which is its reserve. *DestinationReserve*: the reverse.
 """
@@ -83,5 +102,7 @@ def _facts(facts: TrustFacts) -> Iterator[str]:
             decided = f", if its storage `{fact.decided_by}` says so" if fact.decided_by else ""
             yield f"  - as a {what}, `{fact.asset}` from {fact.sender}{decided}"
     yield f"  - for execution fees, {facts.execution_fees}"
+    if facts.partial:
+        yield "  - it may accept more, which only its runtime knows"
     if not facts.sends_teleports:
         yield "  - its users can't send teleports"

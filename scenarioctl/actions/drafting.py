@@ -70,14 +70,10 @@ async def draft_transfer(
     With a *sender* it is checked on the chains, with its fee paid in *fee_asset*, and the verdict is in its `check`.  InvalidRequest says why where no
     safe route exists, ChainUnreachable where the source has no runtime table.
     """
+    from scenarioctl.chains.trust import is_judged_by_runtime
     from scenarioctl.transactions.transfer.build import build_transfer
     from scenarioctl.transactions.transfer.request import check_request
-    from scenarioctl.transactions.transfer.routes import (
-        candidate_routes,
-        check_chains,
-        check_route,
-        is_judged_by_runtime,
-    )
+    from scenarioctl.transactions.transfer.routes import candidate_routes, check_chains, check_route
 
     source, destination = transfer.source, transfer.destination
     check_request(transfer)

@@ -357,7 +357,7 @@ class Assets:
             decimals=chain.decimals,
             kind="native",
             location=location,
-            reserve=self._reserve(chain, location),
+            reserve=self.reserve_of(chain, location),
             pays_fees=True,
         )
 
@@ -373,7 +373,7 @@ class Assets:
             existential_deposit=deposit,
             kind=kind_of(row),
             location=location,
-            reserve=self._reserve(chain, location),
+            reserve=self.reserve_of(chain, location),
             pays_fees=pays,
             mark=self._mark(chain, number, symbol),
         )
@@ -420,11 +420,11 @@ class Assets:
             else parse_raw(deposit, field=f"{where}.existential_deposit", zero=True),
             kind=kind,
             location=location,
-            reserve=self._reserve(chain, location),
+            reserve=self.reserve_of(chain, location),
             pays_fees=table.get("pays_fees", True if is_native else None),
         )
 
-    def _reserve(self, chain: Chain, location: str) -> str:
+    def reserve_of(self, chain: Chain, location: str) -> str:
         """Return the chain that backs what lives at *location* as *chain* sees it.
 
         The relay's own asset is backed by the Asset Hub: in November 2025 its reserve was moved there.

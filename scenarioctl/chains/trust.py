@@ -88,6 +88,8 @@ class TrustFacts:
     #: Whether its users can send teleports (XcmTeleportFilter).
     sends_teleports: bool
     execution_fees: ExecutionFees
+    #: Whether the runtime may accept more than is written here, so that what is missing is unknown and not refused.
+    partial: bool = False
     #: Where the facts were read, and when.
     source: str
     read: str = "2026-11-23"
@@ -224,10 +226,11 @@ TRUST: Mapping[str, TrustFacts] = {
     "bifrost": TrustFacts(
         kind="bifrost",
         native="0/GeneralKey(0x0001)",
-        # Later runtimes may take more: what they take is not built on.
+        # Later runtimes take more, DOT from the Asset Hub and teleports of BNC among it: not read.
         reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
         sends_teleports=False,
         execution_fees=ExecutionFees.PRICED,
+        partial=True,
         source="bifrost-io/bifrost@2026c1494 (spec 14000, of October 2024), runtime/bifrost-polkadot/src/xcm_config.rs",
     ),
     "unique": TrustFacts(
@@ -237,6 +240,7 @@ TRUST: Mapping[str, TrustFacts] = {
         reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
         sends_teleports=False,
         execution_fees=ExecutionFees.PRICED,
+        partial=True,
         source="UniqueNetwork/unique-chain@e3307f0af (spec 10180082, of June 2025), runtime/common/config/xcm.rs",
     ),
     # The Gateway mints an ERC-20 for each asset of Polkadot that was registered with it.
@@ -266,6 +270,8 @@ TRUST: Mapping[str, TrustFacts] = {
 #: What identifies the runtime of Hydration in config.toml: how it calls itself, or the id that it has under Polkadot.
 HYDRATION_SPEC_NAME = "hydradx"
 HYDRATION_PARA_ID = 2034
+#: The roles of chains whose runtimes are asked what they accept, where no trust facts say all of it.
+JUDGED_ROLES = ("parachain", "dex")
 #: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts, and an exchange that isn't
 #: Hydration declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
@@ -287,6 +293,15 @@ def is_hydration(chain: "Chain") -> bool:
     """Tell whether the runtime of *chain* is Hydration's: by its name, or by its para id where that isn't another network's."""
     by_id = chain.para_id == HYDRATION_PARA_ID and chain.consensus in ("", "Polkadot")
     return by_id or chain.spec_name == HYDRATION_SPEC_NAME
+
+
+def is_judged_by_runtime(chain: "Chain") -> bool:
+    """Tell whether only the runtime of *chain* knows all that it accepts, so that a dry run may open its transfers.
+
+    Its genesis has to be known: else a node of another chain could answer for it.
+    """
+    facts = trust_of(chain)
+    return chain.role in JUDGED_ROLES and bool(chain.genesis) and (facts is None or facts.partial)
 
 
 def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:

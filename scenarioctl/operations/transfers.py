@@ -34,6 +34,7 @@ from scenarioctl.operations.signing_fields import (
 )
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -96,7 +97,7 @@ async def draft_requested(
     """Return the transaction of the transfer in *request*; with a *sender* it is checked."""
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
-    asset = app.assets.find(source, request.assetid, field="assetid")
+    asset = find_sent_asset(app.assets, source, request.assetid, field="assetid")
     is_max = is_maximum(request.amount)
     if not is_max:
         check_death(request.allow_death, source, destination)

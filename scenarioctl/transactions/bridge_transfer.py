@@ -17,7 +17,8 @@ from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_
 from scenarioctl.transactions.transfer.bridges import arriving_program
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import find_route, location_on, pays_with_itself
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.ways import location_on, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
 
 if TYPE_CHECKING:

@@ -13,20 +13,18 @@ from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import (
+from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
+from scenarioctl.transactions.transfer.ways import (
+    Route,
     came_over_bridge,
-    candidate_routes,
-    find_route,
-    is_judged_by_runtime,
     pays_with_itself,
     resolve,
-    teleport_to_ask,
+    teleport_asked_for,
 )
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
@@ -75,8 +73,11 @@ class TransferBuilder:
             find_route(self.transfer, self.assets, fee_settled=True)
             return await self._build_with_remote_fee(sender)
         if not self.transfer.is_local:
-            if find_route(self.transfer, self.assets, fee_settled=False).needs_last_hop_fee:
-                return await self._build_in_one_signature()
+            route = find_route(self.transfer, self.assets, fee_settled=False)
+            if route.needs_last_hop_fee:
+                table = await self._destination_table()
+                fee = await self._quote_last_hop(route)
+                return self._build(destination_table=table, last_hop_fee=fee)
             if pays_with_itself(self.transfer):
                 return await self._build_with_fee(sender)
         return self._build(destination_table=self.known_destination)
@@ -134,7 +135,8 @@ class TransferBuilder:
         self.beside = found.beside
         return found.draft
 
-    async def _build_in_one_signature(self) -> "Draft":
+    async def _quote_last_hop(self, route: Route) -> int:
+        """Return what to set aside for the last hop, raw; InvalidRequest if the amount is no more than that."""
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
         from scenarioctl.transactions.simulation.xcm_fees import quote_last_hop_fee
 
@@ -142,7 +144,7 @@ class TransferBuilder:
         table = await self._destination_table()
         try:
             fee = await quote_last_hop_fee(
-                self.clients, transfer, self.table, assets=self.assets, destination_table=table
+                self.clients, transfer, self.table, route=route, destination_table=table
             )
         except Inconclusive as problem:
             raise ChainUnreachable(
@@ -153,7 +155,7 @@ class TransferBuilder:
             raise InvalidRequest(
                 f"amount {self._say(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {self._say(fee)} is set aside for the last hop's fee alone"
             )
-        return self._build(destination_table=table, last_hop_fee=fee)
+        return fee
 
     async def _build_with_remote_fee(self, sender: bytes | None) -> "Draft":
         fee = await self._quote_remote_fee(sender)
@@ -266,29 +268,45 @@ class TransferBuilder:
         return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
+        from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
         from scenarioctl.transactions.simulation.para_ids import check_para_ids
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
-        known = self.known_destination
-        if not candidate_routes(self.transfer, self.assets):
+        routes = candidate_routes(self.transfer, self.assets)
+        if not routes:
             return None
+        transfer, registry = self.transfer, self.assets.registry
+        chains = [transfer.source, *(route.via for route in routes if route.via), transfer.destination]
         try:
-            await check_para_ids(self.clients, self.transfer, self.assets.registry)
+            await check_para_ids(self.clients, chains, registry)
+            await check_trusted_reserve(self.clients, transfer, routes[0])
         except Inconclusive as problem:
             raise ChainUnreachable(
                 f"whether a message would reach {self.transfer.destination.name} from {self.transfer.source.name} could not be asked for ({problem})"
             ) from None
         held, fee = None, 0
-        if self.transfer.remote_fee_asset is not None:
-            held, fee = self.transfer.remote_fee_asset, await self._quote_remote_fee(sender)
+        named = transfer.remote_fee_asset
+        if named is not None:
+            held, fee = named, await self._quote_remote_fee(sender)
         elif pays_with_itself(self.transfer):
             # Where its price is not known, the ways without it are still tried.
             with suppress(Inconclusive, ChainUnreachable):
                 held, fee = await self._fee_beside(await self._destination_table())
-        drafts = await self.accepted_forms(self._candidates(known, fee if held is not None else 0))
+        aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
+        drafts = await self.accepted_forms(
+            build_candidates(
+                transfer,
+                self.table,
+                assets=self.assets,
+                destination_table=self.known_destination,
+                native_fee=0 if named else fee,
+                remote_fee=fee if named else 0,
+                last_hop_fee=aside,
+            )
+        )
         checks = []
         for draft in drafts:
-            two = self.transfer.remote_fee_asset is not None or _has_fee_beside(draft)
+            two = named is not None or _has_fee_beside(draft)
             self.beside = (held, fee) if two and held is not None else None
             check = await self._check(draft, sender)
             if check.verdict == "ok":
@@ -312,10 +330,10 @@ class TransferBuilder:
         from scenarioctl.transactions.simulation.configured_reserves import trusts_as_teleporter
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
-        asked = self._who_is_asked(drafts)
+        transfer = self.transfer
+        asked = teleport_asked_for(transfer, self.assets.registry)
         if asked is None:
             return drafts
-        transfer = self.transfer
         hub, parachain = asked
         name = transfer.asset.display_name
         try:
@@ -331,32 +349,6 @@ class TransferBuilder:
                 f"it goes there only by teleport, and {hub.name} takes {name} from {parachain.name} by no teleport now",
             )
         return accepted
-
-    def _who_is_asked(self, drafts: "tuple[Draft, ...]") -> "tuple[Chain, Chain] | None":
-        """Return the Asset Hub that decides by which of *drafts* it takes the asset of the second chain; None if all may be tried."""
-        transfer = self.transfer
-        ends = (transfer.source, transfer.destination)
-        if not any(map(_is_teleport, drafts)):
-            return None
-        deciding = teleport_to_ask(transfer, self.assets.registry)
-        if deciding is not None:
-            hub, _ = deciding
-        elif any(map(is_judged_by_runtime, ends)):
-            hub = next(chain for chain in ends if not is_judged_by_runtime(chain))
-        else:
-            return None
-        return hub, next(chain for chain in ends if chain != hub)
-
-    def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
-        named = self.transfer.remote_fee_asset is not None
-        return build_candidates(
-            self.transfer,
-            self.table,
-            assets=self.assets,
-            destination_table=destination_table,
-            native_fee=0 if named else fee,
-            remote_fee=fee if named else 0,
-        )
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
         from scenarioctl.transactions.simulation.simulate import simulate_transfer

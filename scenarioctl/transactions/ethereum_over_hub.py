@@ -24,7 +24,8 @@ from scenarioctl.transactions.simulation.xcm_fees import quote_message
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer, hub_message
 from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import find_route, location_on
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.ways import location_on
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from scenarioctl.transactions.simulation.findings import asset_at
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -50,6 +51,10 @@ async def find_maximum(
     refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
     """
     asset, source = transfer.asset, transfer.source
+    if asset.kind == UNLISTED:
+        raise InvalidRequest(
+            f"amount max of {asset.display_name} is unknown: {source.name} is not known to list it. Pass an amount"
+        )
     figures, stopped = await _read_figures(clients, assets, transfer, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
     if not budget:

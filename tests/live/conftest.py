@@ -68,6 +68,18 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
         )
         for variable, name, para_id in SYSTEM_CHAINS
     },
+    # Hydration once more, of which the tests know no asset.
+    "SCENARIOCTL_LIVE_PARACHAIN": (
+        "liveParachain",
+        {
+            "role": "parachain",
+            "relay": "liveRelay",
+            "para_id": 2035,
+            "ss58_prefix": 0,
+            "symbol": "HDX",
+            "decimals": 12,
+        },
+    ),
     "SCENARIOCTL_LIVE_MYTHOS": ("liveMythos", {"role": "parachain", "para_id": 3369, "account_bytes": 20}),
     "SCENARIOCTL_LIVE_CONTRACTS": ("liveContracts", {"role": "contracts"}),
     "SCENARIOCTL_LIVE_OMNIPOOL": (
@@ -227,6 +239,11 @@ def dex(wire: Wire) -> Live:
 @pytest.fixture(scope="module")
 def system_chains(wire: Wire) -> list[Live]:
     return [_live(wire, f"SCENARIOCTL_LIVE_{variable}") for variable, *_ in SYSTEM_CHAINS]
+
+
+@pytest.fixture(scope="module")
+def parachain(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_PARACHAIN")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from substrateinterface import Keypair
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
@@ -117,6 +118,27 @@ def wait_for_quiet(app: Application, chain: Chain) -> None:
             head, since = now, time.monotonic()
 
 
+def tell_relay(app: Application, relay: Chain, chain: Chain) -> None:
+    """Let the relay chain have the newest block of a parachain, as it would; on a rig it has none."""
+    header = finish(app.client(chain).call("chain_getHeader"))
+    logs = [bytes.fromhex(log[2:]) for log in header["digest"]["logs"]]
+    encoded = b"".join(
+        (
+            bytes.fromhex(header["parentHash"][2:]),
+            encode_compact(int(header["number"], 16)),
+            bytes.fromhex(header["stateRoot"][2:]),
+            bytes.fromhex(header["extrinsicsRoot"][2:]),
+            encode_compact(len(logs)),
+            *logs,
+        )
+    )
+    client = app.client(relay)
+    table = finish(client.table())
+    key = storage_key(table, "Paras", "Heads", [chain.para_id])
+    value = "0x" + table.encode(key.entry.value_type, encoded).hex()
+    finish(client.call("dev_setStorage", [[key.hex, value]]))
+
+
 def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> None:
     """Teleport 1000 of the relay's asset down, without which nothing can be teleported up."""
     from scenarioctl.transactions.transfer.build import build_transfer
@@ -141,11 +163,13 @@ def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> 
 
 
 def create_fee_pool(app: Application, hub: Chain, number: int, key: Keypair) -> None:
-    """Make a pool of the native asset and a trust-backed one: the Asset Hub takes fees in it from then on."""
+    """Make a pool of the native asset and a trust-backed one, if there is none: the Asset Hub takes fees in it from then on."""
     asset = {
         "parents": 0,
         "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": number}]},
     }
+    if finish(app.client(hub).storage("AssetConversion", "Pools", [_NATIVE, asset])) is not None:
+        return
     send(
         app,
         hub,

@@ -30,7 +30,7 @@ from scenarioctl.transactions.transfer.bridges import (
 )
 from scenarioctl.transactions.transfer.build import build_transfer, native_remote_fee
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, TransferType
+from scenarioctl.transactions.transfer.ways import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message, build_call
 from scenarioctl.transactions.xcm_programs import read_instruction
 from tests.live.conftest import Live

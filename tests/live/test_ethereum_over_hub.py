@@ -12,7 +12,7 @@ from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
 from scenarioctl.transactions.transfer.build import native_remote_fee
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route
+from scenarioctl.transactions.transfer.ways import Route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, build_call, hub_message
 from tests.live.recorder import fresh
 from tests.live.setup import send, wait_for_quiet

@@ -17,7 +17,7 @@ from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_weight, weight_fee
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message, relayed_program
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, TransferType
+from scenarioctl.transactions.transfer.ways import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from scenarioctl.transactions.xcm_programs import read_instruction
 from tests.live.recorder import fresh

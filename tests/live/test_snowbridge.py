@@ -16,7 +16,7 @@ from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.transfer.bridges import export_request
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_message
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, TransferType
+from scenarioctl.transactions.transfer.ways import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message
 from tests.live.conftest import Live
 from tests.live.recorder import fresh

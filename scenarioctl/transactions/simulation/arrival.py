@@ -5,15 +5,23 @@ Exact to the last unit, with the weights and prices of this moment; a dry run sa
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import absolute, across, write_location
+from scenarioctl.chains.locations import absolute, across, seen_from, write_location
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
+from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 from scenarioctl.transactions.xcm_programs import read_instruction
 
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+
+#: What an Asset Hub asks for a fee in another asset than its own.
+_POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
+#: The part of a fee by which the price of a pool may have changed since it was asked for.
+_PRICE_CHANGE = 100
 #: How an asset comes to a chain.
 INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
 #: How all of it goes on from there.
@@ -52,8 +60,9 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
         program = message.instructions[message.put_before :]
-        following = messages[number + 1].destination if number + 1 < len(messages) else None
-        goes_home = following is not None and following.is_ethereum
+        following = messages[number + 1] if number + 1 < len(messages) else None
+        ends = None if following is None else following.destination
+        goes_home = ends is not None and ends.is_ethereum
         names = [name for name, fields in program if not (goes_home and _is_rest(name, fields))]
         known = _PLAIN | _RELAYED if message.destination.is_ethereum else _PLAIN
         if not known.issuperset(names):
@@ -72,8 +81,12 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         weight = await query_weight(client, message.data)
         weights[message.data] = (weight["ref_time"], weight["proof_size"])
         taken = await execution_fees(client, message, weight)
-        if number + 1 < len(messages):
-            taken += await delivery_fees(client, messages[number + 1])
+        if following is not None:
+            for fee in await delivery_fees(client, following):
+                if holding.get(fee.identity) or len(holding) != 1 or message.destination.role != "asset_hub":
+                    taken.append(fee)
+                else:
+                    taken.append(await _exchanged(client, fee, holding, taken, following))
         for fee in taken:
             holding[fee.identity] = max(holding.get(fee.identity, 0) - fee.amount, 0)
         fees += taken
@@ -103,6 +116,35 @@ def carried_assets(message: XcmMessage) -> dict[str, int]:
 def _is_rest(name: str, fields: Any) -> bool:
     """Tell whether an instruction only says whose is what doesn't go on to Ethereum."""
     return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {"DepositAsset"}
+
+
+async def _exchanged(
+    client: "Client",
+    fee: HopFee,
+    holding: Mapping[str, int],
+    taken: Sequence[HopFee],
+    following: XcmMessage,
+) -> HopFee:
+    """Return the delivery *fee* of an Asset Hub in the one asset of *holding*, which it exchanges in a pool for it.
+
+    What was *taken* before moved the price: what is missing in the message *following* is the fee, if the pool's price
+    confirms it.
+    """
+    ((identity, held),) = holding.items()
+    chain = client.chain
+    place = seen_from(identity, chain.para_id)
+    table = await client.table()
+    if _POOLS not in table.apis:
+        raise Inconclusive(f"{chain.name} doesn't tell what it takes of {place} for delivery")
+    types = [field.type_id for field in table.api_method(_POOLS, _QUOTE).inputs[:2]]
+    path = [location_of_type(table, kind, text) for kind, text in zip(types, (place, fee.place), strict=True)]
+    quoted = await query_runtime_api(client, _POOLS, _QUOTE, *path, fee.amount, True)
+    if quoted is None:
+        raise Inconclusive(f"{chain.name} has no pool that exchanges {place} for its delivery fee")
+    paid = sum(each.amount for each in taken if each.identity == identity)
+    missing = held - paid - dict(incoming_assets(following)).get(identity, 0)
+    is_confirmed = abs(missing - int(quoted)) * _PRICE_CHANGE <= int(quoted)
+    return replace(fee, identity=identity, place=place, amount=missing if is_confirmed else int(quoted))
 
 
 def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:

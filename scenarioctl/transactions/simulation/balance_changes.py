@@ -124,11 +124,11 @@ def find_credit(events: Sequence[Event], asset: "Asset", account: bytes) -> int:
 
 def _read(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes | None, bytes | None, int]]:
     """Give each event that moves something: the asset's label, who loses it, who gets it, and how much."""
-    tokens = {
+    tokens = [
         event.fields["currency_id"]
         for event in events
         if event.pallet == "Tokens" and isinstance(event.fields, Mapping) and "currency_id" in event.fields
-    }
+    ]
     for event in events:
         names = BALANCE_EVENTS.get((event.pallet, event.name))
         fields = event.fields
@@ -154,6 +154,8 @@ def _find_asset(pallet: str, label: Any, chain: "Chain", assets: "Assets") -> As
         found = assets.at(chain, place)
     elif kind != "pool":
         found = assets.listed(chain, label)
+        if found is None and kind == "assets" and label and chain.role == "asset_hub":
+            found = assets.find(chain, label)
     if found is not None:
         return found
     name = f"pool share {label}" if kind == "pool" else place or str(label)

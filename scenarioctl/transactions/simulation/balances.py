@@ -30,6 +30,8 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
             client, _PALLETS[asset.kind], "Account", asset_key(await client.table(), asset), account
         )
         return 0 if row is None or row.get("status", "Liquid") != "Liquid" else int(row["balance"])
+    if not asset.id.isdigit():
+        raise Inconclusive(f"the balance of {asset.label} on {client.chain.name} can't be read")
     if asset.kind == "tokens":
         row = await read_storage(client, "Tokens", "Accounts", account, int(asset.id))
         return max(int(row["free"]) - int(row["frozen"]), 0)
@@ -48,6 +50,8 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
         if row is None:
             raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
         return int(row["min_balance"])
+    if not asset.id.isdigit():
+        raise Inconclusive(f"the existential deposit of {asset.label} on {client.chain.name} can't be read")
     row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
     if row is None:
         raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")

@@ -8,7 +8,7 @@ runtime.
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, place_of, read_location, write_location
-from scenarioctl.chains.trust import foreign_reserve
+from scenarioctl.chains.trust import foreign_reserve, is_judged_by_runtime
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.transactions.simulation.runtime_api import (
     Clients,
@@ -18,8 +18,12 @@ from scenarioctl.transactions.simulation.runtime_api import (
 )
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import location_on
-from scenarioctl.transactions.transfer.xcm_versions import location_of_type
+from scenarioctl.transactions.transfer.ways import Route, location_on
+from scenarioctl.transactions.transfer.xcm_versions import (
+    choose_xcm_version,
+    location_of_type,
+    shape_location,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -41,6 +45,24 @@ async def check_configured_reserves(clients: Clients, transfer: Transfer, regist
             await _check(clients, transfer, hub, location)
 
 
+async def check_trusted_reserve(clients: Clients, transfer: Transfer, route: Route) -> None:
+    """Refuse a transfer by *route* if its source says that it takes the asset from another reserve.
+
+    A dry run doesn't tell: a parachain sends an asset back to any chain.  Only a source whose trust facts don't say it is
+    asked, and passes if its runtime has no TrustedQueryApi.  Inconclusive if it doesn't tell.
+    """
+    source, keeper = transfer.source, route.via or transfer.destination
+    if route.first != "DestinationReserve" or not is_judged_by_runtime(source):
+        return
+    if "TrustedQueryApi" not in (await clients(source).table()).apis:
+        return
+    if not await trusts_as_reserve(clients, transfer, trusting=source, keeper=keeper):
+        raise refusal(
+            transfer,
+            f"its reserve is {keeper.name}, and {source.name} doesn't accept it from there (TrustedQueryApi)",
+        )
+
+
 async def trusts_as_reserve(
     clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
 ) -> bool:
@@ -58,9 +80,15 @@ async def trusts_as_teleporter(
 async def _query_trust(
     clients: Clients, transfer: Transfer, trusting: "Chain", other: "Chain", method: str
 ) -> bool:
-    asset = {"id": read_location(location_on(transfer, trusting)), "fun": {"Fungible": transfer.amount}}
-    arguments = ({"V5": asset}, {"V5": read_location(place_of(other, trusting))})
-    return bool(await query_runtime_api_result(clients(trusting), "TrustedQueryApi", method, *arguments))
+    client = clients(trusting)
+    version = choose_xcm_version(transfer, await client.table(), None)
+    place, keeper = (
+        shape_location(read_location(text), version)
+        for text in (location_on(transfer, trusting), place_of(other, trusting))
+    )
+    asset = {"id": {"Concrete": place} if version == 3 else place, "fun": {"Fungible": transfer.amount}}
+    arguments = ({f"V{version}": asset}, {f"V{version}": keeper})
+    return bool(await query_runtime_api_result(client, "TrustedQueryApi", method, *arguments))
 
 
 async def _check(clients: Clients, transfer: Transfer, hub: "Chain", location: str) -> None:

@@ -28,6 +28,7 @@ from scenarioctl.transactions.simulation.findings import Findings, amount_of, as
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
+from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -121,6 +122,8 @@ class CostCheck:
             lost = await self._warn_of_dust(hop)
             # A program may pay out of what it holds: the runtime alone knows.
             for asset_id, amount in leaving.items() if sent and self.can_pay else ():
+                if names[asset_id].kind == UNLISTED:
+                    continue
                 await self._hold(names[asset_id], amount, warned=asset_id in lost)
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))

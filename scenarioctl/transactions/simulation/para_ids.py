@@ -3,26 +3,27 @@
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.trust import trust_of
+from scenarioctl.chains.trust import is_judged_by_runtime
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.scale import Refusal, decode_compact
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.transfer.request import Transfer
 
 #: Bytes of the parent's hash, with which a header begins.  The compact number of the block follows.
 _PARENT = 32
 
 
-async def check_para_ids(clients: Clients, transfer: "Transfer", registry: "Registry") -> None:
-    """Refuse a transfer if a chain without trust facts is another one than its relay chain knows by its para id.
+async def check_para_ids(clients: Clients, chains: "Iterable[Chain]", registry: "Registry") -> None:
+    """Refuse a way over *chains* if one that its runtime alone judges is another one than its relay chain knows by its para id.
 
     Inconclusive if a chain doesn't tell.
     """
-    for chain in (transfer.source, transfer.destination):
-        if trust_of(chain) is None:
+    for chain in chains:
+        if is_judged_by_runtime(chain):
             await _check(clients, chain, registry)
 
 

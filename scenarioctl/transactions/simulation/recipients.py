@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
@@ -69,6 +69,8 @@ class RecipientCheck:
     named: frozenset[bytes]
     #: Chains on which it names places that are no accounts.
     named_on: frozenset[str]
+    #: What is credited on the last chain, where that is an asset that is not listed (`recognize_credit`).
+    recognized: "Asset | None" = None
     leaves: list[Holding] = field(default_factory=list)
     credits: list[Holding] = field(default_factory=list)
     #: What somebody gets, whom the chain does not hold for itself.
@@ -208,7 +210,7 @@ class RecipientCheck:
         return sums
 
     async def _read_hop(self, hop: "DryRunResult") -> list[tuple[AccountRole, BalanceChange]]:
-        moves = read_balance_changes(hop.events, hop.chain, self.assets)
+        moves = [self._recognize(move) for move in read_balance_changes(hop.events, hop.chain, self.assets)]
         parties = [(self._party(move.account, hop.chain), move) for move in moves]
         if not hop.sent or not any(self._may_be_fee(party, move) for party, move in parties):
             return parties
@@ -228,6 +230,12 @@ class RecipientCheck:
             else (party, move)
             for party, move in parties
         ]
+
+    def _recognize(self, move: BalanceChange) -> BalanceChange:
+        known, asset = self.recognized, move.asset
+        if known is None or (asset.chain, asset.kind, asset.id) != (known.chain, known.kind, known.id):
+            return move
+        return replace(move, asset=known)
 
     def _may_be_fee(self, party: AccountRole, move: BalanceChange) -> bool:
         return not party.system and not party.role and move.value > 0 and party.account not in self.named

@@ -27,6 +27,7 @@ from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
+from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
 from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
 
@@ -57,7 +58,7 @@ async def simulate_transfer(
     what the transaction names to pay its own fee.
     """
     checker = Simulation(clients, assets, transfer.source, sender, call, fee_asset)
-    await checker.try_call(beneficiary=transfer.beneficiary)
+    await checker.try_call(transfer)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
     await checker.check_arrival(transfer)
@@ -117,6 +118,8 @@ class Simulation:
         self.findings = Findings()
         self.costs = CostCheck(self.findings, clients(chain), assets, sender, call, fee_asset)
         self.arrival: Arrival | None = None
+        #: What arrives, as the last chain credits it, where that is an asset that is not listed there.
+        self.recognized: Asset | None = None
         self.computed: Amount | None = None
         self.credited: Amount | None = None
 
@@ -149,10 +152,11 @@ class Simulation:
             events=tuple(str(event) for event in hop.events),
         )
 
-    async def try_call(self, *, beneficiary: bytes | None = None, pays: bool = True) -> None:
+    async def try_call(self, transfer: "Transfer | None" = None, *, pays: bool = True) -> None:
         """Follow the call to where it ends, and judge what it and its programs do on the way.
 
-        *pays* tells whether the sender pays the fee of the transaction.
+        *transfer* is what it makes, if it is known to make one.  *pays* tells whether the sender pays the fee of the
+        transaction.
         """
         charge = await self.costs.charge() if pays else None
         if self.costs.too_heavy:
@@ -176,7 +180,14 @@ class Simulation:
         instructions = self.instructions = read_programs(self.call, self.hops, self.assets.registry)
         check_reserves(self.findings, instructions, self.assets)
         await check_unsupported_instructions(self.findings, instructions, self.clients)
-        check_lost_receivers(self.findings, instructions, self.assets, confirmed=beneficiary)
+        check_lost_receivers(
+            self.findings,
+            instructions,
+            self.assets,
+            confirmed=None if transfer is None else transfer.beneficiary,
+        )
+        if transfer is not None:
+            self.recognized = recognize_credit(self.hops, transfer, self.assets)
         named = {*named_accounts(self.call.args)}
         for hop in self.hops:
             named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
@@ -186,9 +197,10 @@ class Simulation:
             assets=self.assets,
             hops=self.hops,
             sender=self.sender,
-            beneficiary=beneficiary,
+            beneficiary=None if transfer is None else transfer.beneficiary,
             named=frozenset(named),
             named_on=gives_to_places(instructions),
+            recognized=self.recognized,
         )
         await self.receivers.read()
 
@@ -259,9 +271,10 @@ class Simulation:
         source, destination = transfer.source, transfer.destination
         same = source.name == destination.name
         asset = transfer.asset if same else self.assets.counterpart(transfer.asset, destination)
+        asset = asset or self.recognized
         if asset is None:
             self.findings.unknowns.append(
-                f"{transfer.asset.label} is not listed for {destination.name}, so its credit there cannot be recognized"
+                f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it"
             )
             return
         if same:
@@ -296,6 +309,11 @@ class Simulation:
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(
                 await self._say_no_credit(last.chain, asset, transfer.beneficiary, self.computed)
+            )
+        elif self.recognized is not None and self.computed != self.credited:
+            told = f", but {self.computed} should arrive" if self.computed is not None else ""
+            self.findings.unknowns.append(
+                f"{destination.name} credits {self.credited} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
             )
 
     async def check_rest_of_fee(self, transfer: "Transfer", fee_asset: "Asset") -> None:

@@ -22,11 +22,10 @@ from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.xcm_programs import read_instruction
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.transfer.routes import Route
+    from scenarioctl.transactions.transfer.ways import Route
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +125,11 @@ async def quote_last_hop_fee(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    assets: "Assets",
+    route: "Route",
     destination_table: "RuntimeTable",
 ) -> int:
-    """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now."""
-    message = last_hop_message(transfer, table, assets=assets, destination_table=destination_table)
+    """Return what to set aside for the last hop of a *route* over the Asset Hub: twice what it would take now."""
+    message = last_hop_message(transfer, table, route=route, destination_table=destination_table)
     return 2 * await quote_message(clients(transfer.destination), message)
 
 

@@ -12,14 +12,9 @@ from scenarioctl.transactions.transfer import xcm_calls
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.local_transfer import build_local_transfer
 from scenarioctl.transactions.transfer.request import Transfer, check_request
-from scenarioctl.transactions.transfer.routes import (
-    Route,
-    candidate_routes,
-    find_route,
-    location_on,
-    pays_with_itself,
-)
+from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
+from scenarioctl.transactions.transfer.ways import Route, location_on, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_calls import RemoteFee, TransferContext
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
@@ -96,11 +91,13 @@ def build_candidates(
     destination_table: "RuntimeTable | None" = None,
     native_fee: int = 0,
     remote_fee: int = 0,
+    last_hop_fee: int | None = None,
 ) -> tuple[Draft, ...]:
     """Return the calls that might make a transfer which `build_transfer` refuses; none for most.
 
     None of them is safe: some succeed on the source and lose the tokens.  Only a dry run of every hop that ends in
-    the beneficiary's credit may open one.
+    the beneficiary's credit may open one.  *last_hop_fee* is set aside, raw, where a way needs it; without it, half of
+    the amount.
     """
     check_request(transfer)
     routes = candidate_routes(transfer, assets)
@@ -108,12 +105,14 @@ def build_candidates(
         return ()
     version = choose_xcm_version(transfer, table, destination_table)
     fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
+    aside = transfer.amount // 2 if last_hop_fee is None else last_hop_fee
     contexts = (
         TransferContext(
             transfer=transfer,
             route=route,
             table=table,
             version=version,
+            last_hop_fee=aside if route.needs_last_hop_fee else 0,
             remote_fee=_remote_fee(transfer, route, fee, remote_fee),
         )
         for route in routes
@@ -123,10 +122,9 @@ def build_candidates(
 
 
 def last_hop_message(
-    transfer: Transfer, table: "RuntimeTable", *, assets: "Assets", destination_table: "RuntimeTable"
+    transfer: Transfer, table: "RuntimeTable", *, route: Route, destination_table: "RuntimeTable"
 ) -> dict[str, Any]:
-    """Return the message of the last hop of a route over another chain as a VersionedXcm, to be weighed."""
-    route = find_route(transfer, assets, fee_settled=False)
+    """Return the message of the last hop of a *route* over another chain as a VersionedXcm, to be weighed."""
     return xcm_calls.last_hop_message(_context(transfer, route, table, destination_table))
 
 

@@ -8,6 +8,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.transfer_warnings import existential_deposit
+from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ _CLOSING = {"native": "transfer_allow_death"}
 def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
     """Return the call that moves an asset within its chain, on the runtime *table*."""
     asset, chain = transfer.asset, transfer.source
+    if asset.kind == UNLISTED:
+        raise InvalidRequest(
+            f"assetid {asset.id} is not listed for {asset.chain}, so no call within {asset.chain} can name it. Set it in [[chains.{asset.chain}.assets]]"
+        )
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
     if transfer.allow_death:
         method = _CLOSING.get(asset.kind, "transfer")

@@ -14,25 +14,23 @@ To add a route, add its facts and its proof to `tools/curate_routes.py`, and run
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import absolute, across, seen_from
+from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.trust import (
     HYDRATION_PARA_ID,
     HYDRATION_SPEC_NAME,
+    JUDGED_ROLES,
     TRUST,
     ExecutionFees,
-    accepts_reserve,
-    accepts_teleport,
-    foreign_reserve,
     is_beyond_bridge,
+    is_judged_by_runtime,
     teleport_decided_by,
     trust_of,
 )
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import (
     ENDS,
-    bridge_type,
     check_bridge,
     is_bridged,
     send_first,
@@ -40,15 +38,20 @@ from scenarioctl.transactions.transfer.bridges import (
 from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, check_request, only_connected, refusal
 from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
+from scenarioctl.transactions.transfer.ways import (
+    Route,
+    TransferType,
+    facts_known,
+    identity_of,
+    pays_with_itself,
+    reserve_of,
+    resolve,
+    routes_asked_for,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
-
-
-#: How an asset goes from one chain to the next, by the names that XCM has for it.  With LocalReserve the source is the
-#: reserve, and the asset moves into the destination's account there; DestinationReserve is the reverse.
-TransferType = Literal["Teleport", "LocalReserve", "DestinationReserve"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,43 +63,6 @@ class Candidate:
     types: tuple[TransferType, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Route:
-    """The way of one asset from its source to its destination."""
-
-    #: From the source to the destination, or to *via*.
-    first: TransferType
-    #: The chain between, if there is one, and how the asset goes on from there.
-    via: "Chain | None" = None
-    onward: TransferType | None = None
-    #: The row that allows it; None for a candidate.
-    row: RouteRow | None = None
-    #: The row by kind whose fees were measured (`fees.json`); "" if there is none.
-    fees_as: str = ""
-
-    @property
-    def way(self) -> str:
-        """The way as rows write it."""
-        return self.first if self.via is None else f"{self.first}, {self.via.name}, {self.onward}"
-
-    @property
-    def needs_last_hop_fee(self) -> bool:
-        """Whether the fee of the last hop is set aside in the call, out of the amount.
-
-        Where the asset only changes hands on its reserve, the runtime divides the fee itself.
-        """
-        if self.via is None or self.goes_home_over_hub:
-            return False
-        return (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
-
-    @property
-    def goes_home_over_hub(self) -> bool:
-        """Whether the Asset Hub on the way only stands for the reserve, which is Ethereum: its fee goes along in DOT."""
-        return self.via is not None and self.onward == "DestinationReserve"
-
-
-#: The roles of chains whose runtimes are asked what they accept, where no trust facts are written.
-_JUDGED_ROLES = ("parachain", "dex")
 #: What a refusal adds where a check may open the route.
 _BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
@@ -123,9 +89,10 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     registry = assets.registry
     hub = check_chains(transfer, registry)
     route = resolve(transfer, registry)
-    if route is None:
-        asks = transfer.remote_fee_asset is None and teleport_to_ask(transfer, registry) is not None
-        raise refusal(transfer, _explain(transfer, registry), advice=_BY_CHECK if asks else "")
+    if route is None or not facts_known(transfer):
+        asked = routes_asked_for(transfer, hub, registry)
+        reason = _say_unread(transfer, asked) or _explain(transfer, registry)
+        raise refusal(transfer, reason, advice=_advise_check(transfer, asked))
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
     route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
@@ -201,13 +168,23 @@ def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
 def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     """Return the Asset Hub of two chains between which some assets go; InvalidRequest if none do."""
     source, destination = transfer.source, transfer.destination
+    hub = registry.asset_hub(source)
     pays = transfer.remote_fee_asset
     for chain in (source, destination):
         if trust_of(chain) is None:
+            asked = () if hub is None else routes_asked_for(transfer, hub, registry)
+            if (
+                not asked
+                and transfer.asset.location
+                and is_judged_by_runtime(chain)
+                and not is_bridged(transfer)
+            ):
+                # Why no way is asked for, `find_route` says.
+                continue
             raise refusal(
                 transfer,
-                _say_unknown_facts(chain),
-                advice=_say_untold(transfer, chain, registry) if pays is None else "",
+                f"{_say_unknown_facts(chain)}{_say_over(asked)}",
+                advice=_advise_check(transfer, asked) or _say_untold(transfer, chain),
             )
     if is_bridged(transfer):
         check_bridge(transfer, registry)
@@ -215,7 +192,6 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
             raise InvalidRequest(
                 f"remote_fee_asset {pays.label} is not for transfers over a bridge, where the chains tell what pays: leave it out"
             )
-    hub = registry.asset_hub(source)
     if hub is None:
         raise refusal(transfer, f"the registry has no Asset Hub of {source.relay}")
     for chain in (source, destination):
@@ -243,22 +219,21 @@ def can_send(asset: "Asset", destination: "Chain", assets: "Assets") -> bool:
 
 def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     """Return the ways in which a refused transfer might arrive after all; none for most."""
-    source, destination = transfer.source, transfer.destination
-    hub = assets.registry.asset_hub(source)
+    hub = assets.registry.asset_hub(transfer.source)
     if hub is None or is_bridged(transfer):
         # No dry run proves what crosses a bridge.
         return ()
     if not _may_go_along(transfer, assets):
         return ()
-    if any(trust_of(chain) is None for chain in (source, destination)):
-        return _routes_over_reserve(transfer, hub, assets.registry)
-    route = resolve(transfer, assets.registry)
+    route = resolve(transfer, assets.registry) if facts_known(transfer) else None
     if route is not None:
         return (route,) if _opens_by_check(transfer, route, hub) else ()
-    if teleport_to_ask(transfer, assets.registry) is not None:
-        return (Route(first="Teleport"),)
-    if hub not in (source, destination):
-        return ()
+    return routes_asked_for(transfer, hub, assets.registry) or _candidates(transfer, hub, assets)
+
+
+def _candidates(transfer: Transfer, hub: "Chain", assets: "Assets") -> tuple[Route, ...]:
+    """Return the ways in CANDIDATES of the native asset of a chain."""
+    source, destination = transfer.source, transfer.destination
     for candidate in CANDIDATES:
         if (candidate.source, candidate.destination) == (_kind(source), _kind(destination)):
             held = assets.counterpart(transfer.asset, destination if source == hub else source)
@@ -267,38 +242,29 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     return ()
 
 
-def _routes_over_reserve(transfer: Transfer, hub: "Chain", registry: "Registry") -> tuple[Route, ...]:
-    """Return the ways between the Asset Hub and a parachain without trust facts: what it accepts, only its runtime tells.
-
-    They go over the chain that backs the asset, never over another one that the runtime accepts too.
-    """
-    source, destination = transfer.source, transfer.destination
-    parachain = destination if source == hub else source
-    if hub not in (source, destination) or not is_judged_by_runtime(parachain):
-        return ()
-    reserve = _reserve_of(transfer, registry)
-    if reserve == hub:
-        return (Route(first="LocalReserve" if source == hub else "DestinationReserve"),)
-    if reserve == parachain:
-        # Some burn and mint their own asset; the Asset Hub accepts one of the two only.
-        by_reserve = Route(first="LocalReserve" if source == parachain else "DestinationReserve")
-        return (Route(first="Teleport"), by_reserve)
-    return ()
+def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
+    """Return how a check tries the ways *asked*; "" if there are none."""
+    if not asked:
+        return ""
+    if transfer.remote_fee_asset is not None:
+        # Of what goes along, the way has to be known.
+        return "; a check can open it only without --remote-fee-asset (remote_fee_asset)"
+    return _BY_CHECK
 
 
-def teleport_to_ask(transfer: Transfer, registry: "Registry") -> "tuple[Chain, str] | None":
-    """Return the chain that decides whether the asset may be teleported, and its storage item; None if the facts decide."""
-    if not transfer.asset.location:
-        return None
-    return teleport_decided_by(transfer.destination, identity_of(transfer), transfer.source, registry)
+def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
+    """Return that the facts don't say whether runtimes accept the ways *asked*; "" if they say so, or there is none."""
+    ends = (transfer.source, transfer.destination)
+    unread = [chain.name for chain in ends if is_judged_by_runtime(chain)]
+    if not asked or not unread:
+        return ""
+    several = len(unread) > 1
+    return f"not all that {' and '.join(unread)} accept{'' if several else 's'} from other chains is known{_say_over(asked)}"
 
 
-def is_judged_by_runtime(chain: "Chain") -> bool:
-    """Tell whether a dry run may open transfers of *chain*, of which no trust facts are written.
-
-    Its genesis has to be known: else a node of another chain could answer for it.
-    """
-    return trust_of(chain) is None and chain.role in _JUDGED_ROLES and bool(chain.genesis)
+def _say_over(routes: tuple[Route, ...]) -> str:
+    """Return over which chain the only way goes; "" if it goes over none."""
+    return f", and it goes there only over {routes[0].via.name}" if routes and routes[0].via else ""
 
 
 def _say_unknown_facts(chain: "Chain") -> str:
@@ -308,10 +274,9 @@ def _say_unknown_facts(chain: "Chain") -> str:
     return reason
 
 
-def _say_untold(transfer: Transfer, chain: "Chain", registry: "Registry") -> str:
-    """Return what opens a transfer of a chain without trust facts; nothing if nothing does."""
-    hub = registry.asset_hub(transfer.source)
-    if chain.role not in _JUDGED_ROLES or hub is None or hub not in (transfer.source, transfer.destination):
+def _say_untold(transfer: Transfer, chain: "Chain") -> str:
+    """Return what has to be known before a check can open a transfer of a chain without trust facts; "" if nothing helps."""
+    if chain.role not in JUDGED_ROLES:
         return ""
     if not chain.genesis:
         return f"; set genesis in [chains.{chain.name}], so that a check can ask its runtime"
@@ -319,93 +284,7 @@ def _say_untold(transfer: Transfer, chain: "Chain", registry: "Registry") -> str
         return (
             f"; set location in [[chains.{transfer.source.name}.assets]], so that a check can ask its runtime"
         )
-    if not _routes_over_reserve(transfer, hub, registry):
-        return ""
-    return _BY_CHECK
-
-
-def pays_with_itself(transfer: Transfer) -> bool:
-    """Tell whether the destination takes its fee in the asset that arrives, if it takes fees in that asset at all."""
-    facts = trust_of(transfer.destination)
-    if facts is None or facts.execution_fees is not ExecutionFees.POOLED:
-        return False
-    return location_on(transfer, transfer.destination) != facts.native
-
-
-def identity_of(transfer: Transfer) -> str:
-    """Return the location of the asset seen from the relay chain, `` for the relay chain's own asset."""
-    return absolute(transfer.asset.location, transfer.source.para_id)
-
-
-def location_on(transfer: Transfer, chain: "Chain") -> str:
-    """Return the location of the asset as *chain* sees it, which may be beyond a bridge."""
-    identity = across(identity_of(transfer), transfer.source.consensus, chain.consensus)
-    return seen_from(identity, chain.para_id)
-
-
-def came_over_bridge(transfer: Transfer) -> bool:
-    """Tell whether the asset came to its network over a bridge."""
-    return bool(transfer.asset.location) and identity_of(transfer).startswith("../")
-
-
-def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
-    """Return the way that the facts allow, directly or over the asset's reserve."""
-    source, destination = transfer.source, transfer.destination
-    if transfer.asset.location and is_bridged(transfer):
-        crossing = bridge_type(source, destination, identity_of(transfer), registry)
-        return Route(first=crossing) if crossing is not None else _resolve_over_hub(transfer, registry)
-    reserve = _reserve_of(transfer, registry)
-    if reserve is None:
-        return None
-    identity = identity_of(transfer)
-    direct = _transfer_type(identity, reserve, source, destination, registry)
-    if direct is not None:
-        return Route(first=direct)
-    if reserve in (source, destination):
-        return None
-    first = _transfer_type(identity, reserve, source, reserve, registry)
-    onward = _transfer_type(identity, reserve, reserve, destination, registry)
-    if first is None or onward is None:
-        return None
-    return Route(first=first, via=reserve, onward=onward)
-
-
-def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
-    """Return the way of an asset of Ethereum home, over the Asset Hub of a parachain; None if the facts allow none."""
-    source, destination = transfer.source, transfer.destination
-    hub = registry.asset_hub(source)
-    if not destination.is_ethereum or hub is None or hub == source:
-        return None
-    identity = identity_of(transfer)
-    first = _transfer_type(identity, hub, source, hub, registry)
-    onward = bridge_type(hub, destination, identity, registry)
-    if first != "DestinationReserve" or onward != "DestinationReserve":
-        return None
-    return Route(first=first, via=hub, onward=onward)
-
-
-def _reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":
-    """Return the chain that backs the asset for the chains under its relay chain; None if that is not known."""
-    if not transfer.asset.location:
-        return None
-    if transfer.asset.reserve:
-        return registry.find(transfer.asset.reserve)
-    # What came over a bridge is backed by what the Asset Hub holds beyond it.
-    hub = registry.asset_hub(transfer.source)
-    return hub if hub is not None and foreign_reserve(hub, identity_of(transfer)) else None
-
-
-def _transfer_type(
-    identity: str, reserve: "Chain", sender: "Chain", receiver: "Chain", registry: "Registry"
-) -> TransferType | None:
-    """Return how an asset goes from *sender* straight to *receiver*; None if it doesn't."""
-    if accepts_teleport(receiver, identity, sender, registry):
-        return "Teleport"
-    if reserve == sender and accepts_reserve(receiver, identity, sender, registry):
-        return "LocalReserve"
-    if reserve == receiver and accepts_reserve(sender, identity, receiver, registry):
-        return "DestinationReserve"
-    return None
+    return ""
 
 
 def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> None:
@@ -419,20 +298,18 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     if is_bridged(transfer):
         raise refusal(transfer, "it is not one of the assets that two sources say cross the bridge")
     if arriving is None:
-        reason = f"{transfer.destination.name} is not known to list it, so it would be trapped there"
+        reason = f"{transfer.destination.name} is not known to list it, and would trap it if it doesn't"
     elif row is not None and row.proof != "none":
         reason = f"only {' and '.join(row.sources)} lists it on both chains, and two sources have to agree"
     else:
         reason = "no such transfer has been proven to arrive"
-    # No form is tried of a way whose call needs a quote (`_opens_by_check`).
-    raise refusal(transfer, reason, advice="" if route.needs_last_hop_fee else _BY_CHECK)
+    raise refusal(transfer, reason, advice=_BY_CHECK)
 
 
 def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
-    """Tell whether a dry run may open a way that the facts allow: no row contradicts it, and its call needs no quote."""
+    """Tell whether a dry run may open a way that the facts allow: no row contradicts it."""
     row = _find_row(transfer, _find_row_by_kind(transfer, hub))
-    allowed = row is None or (row.opens == "check" and _same_way(row, route))
-    return allowed and not route.needs_last_hop_fee
+    return row is None or (row.opens == "check" and _same_way(row, route))
 
 
 def _same_way(row: RouteRow, route: Route) -> bool:
@@ -486,11 +363,11 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     )
     if holds_only_its_own:
         return f"{destination.name} holds only {destination.symbol}"
-    undecided = teleport_to_ask(transfer, registry)
+    undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
     if undecided is not None:
         chain, item = undecided
         return f"it goes there only by teleport, and {chain.name} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
-    reserve = _reserve_of(transfer, registry)
+    reserve = reserve_of(transfer, registry)
     if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
         if issuer.startswith("Parachain("):

@@ -8,7 +8,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.expected_fees import expected_fees
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import Route, came_over_bridge, pays_with_itself
+from scenarioctl.transactions.transfer.ways import Route, came_over_bridge, pays_with_itself
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -1,0 +1,60 @@
+"""Which credit on the destination is an asset that is not listed there: the events name it by an id that is not known here."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.chains.locations import absolute
+from scenarioctl.transactions.simulation.arrival import INCOMING, incoming_assets
+from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
+from scenarioctl.transactions.transfer.ways import location_on
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.transfer.request import Transfer
+
+#: What a message may do beside bringing one asset, so that it can deposit nothing else.
+_PAYS_AND_DEPOSITS = frozenset(("BuyExecution", "ClearOrigin", "DepositAsset", "SetTopic"))
+
+
+def recognize_credit(
+    hops: Sequence["DryRunResult"], transfer: "Transfer", assets: "Assets"
+) -> "Asset | None":
+    """Return the asset as the destination of *transfer* credits it to the beneficiary, if it lists no such asset here.
+
+    The last message has to bring that asset alone, and to do nothing but pay and deposit: then what the beneficiary is
+    credited with is that asset.  None if there is more than one credit, or if it is an asset that lives elsewhere.
+    """
+    last, destination = hops[-1], transfer.destination
+    message = last.message
+    if message is None or last.chain != destination or last.sent or last.failure or last.unknown:
+        return None
+    if not transfer.asset.location or assets.counterpart(transfer.asset, destination) is not None:
+        return None
+    location = location_on(transfer, destination)
+    brought = [fields for name, fields in message.instructions if name in INCOMING]
+    rest = {name for name, _ in message.instructions if name not in INCOMING}
+    if (
+        not rest <= _PAYS_AND_DEPOSITS
+        or len(brought) != 1
+        or len(brought[0]) != 1
+        or [identity for identity, _ in incoming_assets(message)] != [absolute(location, destination.para_id)]
+    ):
+        return None
+    credited = [
+        move.asset
+        for move in read_balance_changes(last.events, destination, assets)
+        if move.account == transfer.beneficiary and move.value > 0
+    ]
+    # Currencies repeats what another pallet reports.
+    found = [asset for asset in credited if asset.kind != "erc20"] or credited
+    if len(found) != 1 or found[0].location not in ("", location):
+        return None
+    (asset,) = found
+    if asset.decimals is not None:
+        return replace(asset, location=location)
+    # Raw amounts are the same on every chain, and so are decimals.
+    return replace(
+        asset, location=location, symbol=transfer.asset.own_symbol, decimals=transfer.asset.decimals
+    )

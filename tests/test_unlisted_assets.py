@@ -1,0 +1,364 @@
+"""Assets that are named by their location alone, and what shows that an unknown id on the destination is one of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.locations import read_location
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival
+from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.simulate import Simulation
+from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED, find_sent_asset
+from scenarioctl.transactions.transfer.ways import Route
+from tests.messages import says
+from tests.runner import finish
+from tests.runtimes import BOB, bundled
+
+REGISTRY = Registry()
+ASSETS = Assets(REGISTRY)
+ALICE = bytes([1]) * 32
+USDT = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
+SENT = 10**7
+
+
+def transfer(source: str, destination: str, asset: object) -> Transfer:
+    chain = REGISTRY.find(source)
+    return Transfer(
+        source=chain,
+        destination=REGISTRY.find(destination),
+        asset=find_sent_asset(ASSETS, chain, asset, field="assetid"),
+        amount=SENT,
+        beneficiary=BOB,
+    )
+
+
+# Named
+
+
+def test_a_location_names_an_asset_that_is_not_listed() -> None:
+    asset = find_sent_asset(ASSETS, REGISTRY.find("astar"), USDT, field="assetid")
+
+    assert (asset.kind, asset.id, asset.location, asset.reserve) == (UNLISTED, USDT, USDT, "assetHub")
+    assert (asset.symbol, asset.decimals) == ("", None)
+    arriving = ASSETS.counterpart(asset, REGISTRY.find("hydraDx"))
+    assert arriving is not None
+    assert arriving.id == "10"
+
+
+@pytest.mark.parametrize("text", ["0/Here", "1/Parachain(2006)", "ASTR"])
+def test_the_location_of_a_listed_asset_names_that_one(text: str) -> None:
+    asset = find_sent_asset(ASSETS, REGISTRY.find("astar"), text, field="assetid")
+
+    assert (asset.id, asset.kind) == ("ASTR", "native")
+
+
+@pytest.mark.parametrize(
+    ("chain", "text", "words"),
+    [
+        ("astar", "1/Nonsense(7)", "unknown junction"),
+        ("astar", "USDT", "is not an asset of astar"),
+        # Of these chains, the ids of assets are known: one that isn't there is a slip.
+        ("hydraDx", "1/Parachain(9999)", "is not an asset of hydraDx"),
+        ("polkadot", "1/Parachain(9999)", "is not an asset of polkadot"),
+    ],
+)
+def test_what_names_no_asset_is_refused(chain: str, text: str, words: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        find_sent_asset(ASSETS, REGISTRY.find(chain), text, field="assetid")
+
+    assert str(refused.value) == says("assetid", words)
+
+
+def test_no_call_within_a_chain_can_name_it() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(transfer("astar", "astar", USDT), bundled("assetHub"), assets=ASSETS)
+
+    assert str(refused.value) == says("astar", USDT)
+
+
+# Recognized
+
+
+def message(destination: str, *instructions: tuple[str, Any]) -> XcmMessage:
+    return XcmMessage(
+        origin=REGISTRY.find("assetHub"),
+        destination=REGISTRY.find(destination),
+        place="",
+        location={},
+        version=5,
+        instructions=instructions,
+        data=b"",
+    )
+
+
+def brings(*assets: tuple[str, int]) -> tuple[str, Any]:
+    items = [{"id": read_location(text), "fun": {"Fungible": amount}} for text, amount in assets]
+    return ("ReserveAssetDeposited", items)
+
+
+_END: tuple[tuple[str, Any], ...] = (
+    ("ClearOrigin", None),
+    ("BuyExecution", {}),
+    ("DepositAsset", {}),
+    ("SetTopic", bytes(32)),
+)
+
+
+def event(pallet: str, name: str, **fields: Any) -> Event:
+    return Event(pallet=pallet, name=name, fields=fields)
+
+
+def issued(number: int, who: bytes = BOB, amount: int = SENT - 7) -> Event:
+    return event("Assets", "Issued", asset_id=number, owner=who, amount=amount)
+
+
+def last_hop(destination: str, *events: Event, sent: Any = None) -> DryRunResult:
+    incoming = message(destination, *(sent or (brings((USDT, SENT)), *_END)))
+    return DryRunResult(chain=REGISTRY.find(destination), message=incoming, events=events)
+
+
+NUMBER = 4294969280
+
+
+def test_the_one_credit_is_what_the_message_brings() -> None:
+    asset = recognize_credit(
+        [last_hop("astar", issued(NUMBER), issued(NUMBER, ALICE, 7))],
+        transfer("hydraDx", "astar", 10),
+        ASSETS,
+    )
+
+    assert asset is not None
+    assert (asset.chain, asset.kind, asset.id, asset.location) == ("astar", "assets", str(NUMBER), USDT)
+    assert (asset.symbol, asset.decimals) == ("USDT", 6)
+
+
+def test_an_id_may_be_of_any_type() -> None:
+    """Bifrost's are variants, and Currencies repeats what Tokens says."""
+    label = {"Token2": 2}
+    events = [
+        event(pallet, "Deposited", currency_id=label, who=BOB, amount=5)
+        for pallet in ("Tokens", "Currencies")
+    ]
+
+    asset = recognize_credit([last_hop("bifrost", *events)], transfer("hydraDx", "bifrost", 10), ASSETS)
+
+    assert asset is not None
+    assert (asset.kind, asset.id) == ("tokens", "{'Token2': 2}")
+
+
+TWO = (brings((USDT, SENT), ("1/Here", 1)), *_END)
+OTHER = (brings(("1/Here", SENT)), *_END)
+TRADES: tuple[tuple[str, Any], ...] = (brings((USDT, SENT)), ("ExchangeAsset", {}), *_END)
+TWICE = (brings((USDT, SENT)), brings((USDT, SENT)), *_END)
+
+
+@pytest.mark.parametrize(
+    "hop",
+    [
+        pytest.param(last_hop("astar"), id="nothing"),
+        pytest.param(last_hop("astar", issued(NUMBER, ALICE)), id="somebody else's"),
+        pytest.param(last_hop("astar", issued(NUMBER), issued(NUMBER + 1)), id="two assets"),
+        pytest.param(
+            last_hop("astar", event("Balances", "Minted", who=BOB, amount=5)), id="the native asset"
+        ),
+        pytest.param(last_hop("astar", issued(NUMBER), sent=TWO), id="a message that brings two"),
+        pytest.param(last_hop("astar", issued(NUMBER), sent=TWICE), id="a message that brings it twice"),
+        pytest.param(last_hop("astar", issued(NUMBER), sent=OTHER), id="a message that brings another"),
+        pytest.param(last_hop("astar", issued(NUMBER), sent=TRADES), id="a message that does more"),
+        pytest.param(replace(last_hop("astar", issued(NUMBER)), failure="no"), id="a failure"),
+        pytest.param(replace(last_hop("astar", issued(NUMBER)), message=None), id="no message"),
+        pytest.param(last_hop("unique", issued(NUMBER)), id="another chain"),
+    ],
+)
+def test_what_is_not_certain_is_not_recognized(hop: DryRunResult) -> None:
+    assert recognize_credit([hop], transfer("hydraDx", "astar", 10), ASSETS) is None
+
+
+def test_an_asset_that_is_listed_is_known_by_its_id() -> None:
+    wanted = transfer("astar", "hydraDx", USDT)
+    credit = event("Tokens", "Deposited", currency_id=999, who=BOB, amount=5)
+
+    assert recognize_credit([last_hop("hydraDx", credit)], wanted, ASSETS) is None
+
+
+class FakeClient:
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+
+
+@pytest.mark.parametrize(
+    ("computed", "verdict"),
+    [(SENT - 7, "ok"), (SENT - 8, "unknown"), (SENT - 6, "unknown"), (None, "unknown")],
+)
+def test_only_the_computed_amount_proves_it(
+    monkeypatch: pytest.MonkeyPatch, computed: int | None, verdict: str
+) -> None:
+    wanted = transfer("hydraDx", "astar", 10)
+    hops = [
+        DryRunResult(
+            chain=wanted.source,
+            sent=(message("assetHub", brings(("0/PalletInstance(50)/GeneralIndex(1984)", SENT))),),
+        ),
+        last_hop("astar", issued(NUMBER)),
+    ]
+    check = Simulation(FakeClient, ASSETS, wanted.source, ALICE, None)  # type: ignore[arg-type]
+    check.hops = hops
+    check.recognized = recognize_credit(hops, wanted, ASSETS)
+
+    async def compute(_: Simulation) -> Arrival | None:
+        identity = USDT.removeprefix("1/")
+        return None if computed is None else Arrival(fees=(), assets={identity: computed}, weights={})
+
+    monkeypatch.setattr(Simulation, "_compute", compute)
+    finish(check.check_arrival(wanted))
+
+    assert check.findings.verdict == verdict
+    if verdict == "unknown":
+        assert "; ".join(check.findings.reasons) == says("astar", "USDT", "last unit")
+
+
+def test_a_credit_that_is_not_recognized_proves_nothing() -> None:
+    wanted = transfer("hydraDx", "astar", 10)
+    check = Simulation(FakeClient, ASSETS, wanted.source, ALICE, None)  # type: ignore[arg-type]
+    check.hops = [DryRunResult(chain=wanted.source), last_hop("astar", issued(NUMBER), issued(NUMBER + 1))]
+
+    finish(check.check_arrival(wanted))
+
+    assert check.findings.verdict == "unknown"
+    assert "; ".join(check.findings.reasons) == says("astar", "USDT")
+
+
+# Asked for
+
+
+class Trusting:
+    """A parachain that is asked from where it takes an asset; None: it has no such API."""
+
+    def __init__(self, chain: Chain, answer: bool | None) -> None:
+        self.chain = chain
+        self.answer = answer
+        self.asked: list[Any] = []
+
+    async def table(self) -> RuntimeTable:
+        # Relay chains have no such API.
+        return bundled("polkadot" if self.answer is None else "assetHub")
+
+    async def raw_runtime_call(self, name: str, *arguments: object) -> Mapping[str, bool]:
+        assert name == "TrustedQueryApi_is_trusted_reserve"
+        assert self.answer is not None
+        return {"Ok": self.answer}
+
+
+@pytest.mark.parametrize(
+    ("source", "first", "answer", "refused"),
+    [
+        ("unique", "DestinationReserve", False, True),
+        ("unique", "DestinationReserve", True, False),
+        ("unique", "DestinationReserve", None, False),
+        ("unique", "LocalReserve", False, False),
+        # Its facts say all of it.
+        ("astar", "DestinationReserve", False, False),
+    ],
+)
+def test_a_source_that_takes_the_asset_from_another_reserve_is_refused(
+    source: str, first: Any, answer: bool | None, refused: bool
+) -> None:
+    wanted = transfer(source, "assetHub", "1/Here")
+    asking = check_trusted_reserve(
+        lambda chain: Trusting(chain, answer),  # type: ignore[arg-type, return-value]
+        wanted,
+        Route(first=first),
+    )
+    if not refused:
+        finish(asking)
+        return
+    with pytest.raises(InvalidRequest) as said:
+        finish(asking)
+
+    assert str(said.value) == says("unique", "assetHub", "TrustedQueryApi")
+
+
+# Delivered
+
+
+class Hub:
+    """An Asset Hub that takes 100 for execution and 3 of its own asset for delivery, and parachains that take 7."""
+
+    def __init__(self, chain: Chain, price: int | None) -> None:
+        self.chain = chain
+        self.price = price
+
+    async def table(self) -> RuntimeTable:
+        return bundled("assetHub")
+
+    async def raw_runtime_call(self, name: str, *arguments: object) -> object:
+        hub = self.chain.role == "asset_hub"
+        native = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 3}}
+        answers: Mapping[str, object] = {
+            "XcmPaymentApi_query_xcm_weight": {"Ok": {"ref_time": 1, "proof_size": 1}},
+            "XcmPaymentApi_query_weight_to_asset_fee": {"Ok": 100 if hub else 7},
+            "XcmPaymentApi_query_delivery_fees": {"Ok": {"V5": [native]}},
+            "AssetConversionApi_quote_price_tokens_for_exact_tokens": self.price,
+        }
+        return answers[name]
+
+
+def over_hub(left: int) -> list[DryRunResult]:
+    """Return the hops of USDT from Hydration over the Asset Hub, of which the Asset Hub sends *left* on."""
+    here = "0/PalletInstance(50)/GeneralIndex(1984)"
+    buys = [
+        ("BuyExecution", {"fees": {"id": read_location(place), "fun": {"Fungible": 1}}})
+        for place in (here, USDT)
+    ]
+    withdraws = ("WithdrawAsset", brings((here, SENT))[1])
+    first = replace(message("assetHub", withdraws, buys[0]), origin=REGISTRY.find("hydraDx"), data=b"1")
+    last = replace(
+        message("astar", brings((USDT, left)), buys[1]), location={"V5": read_location("1/Parachain(2006)")}
+    )
+    return [
+        DryRunResult(chain=REGISTRY.find("hydraDx"), sent=(first,)),
+        DryRunResult(chain=REGISTRY.find("assetHub"), message=first, sent=(last,)),
+        DryRunResult(chain=REGISTRY.find("astar"), message=last),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("taken", "counted"),
+    [
+        (1000, 1000),
+        # The pool's price moved a little since it was asked for.
+        (1009, 1009),
+        (991, 991),
+        # More is missing than the price explains.
+        (1011, 1000),
+        (5000, 1000),
+    ],
+)
+def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(taken: int, counted: int) -> None:
+    arrival = finish(compute_arrival(lambda chain: Hub(chain, 1000), over_hub(SENT - 100 - taken)))  # type: ignore[arg-type, return-value]
+
+    assert arrival.assets == {USDT.removeprefix("1/"): SENT - 100 - counted - 7}
+    assert [(fee.chain.name, fee.what, fee.amount) for fee in arrival.fees] == [
+        ("assetHub", "execution", 100),
+        ("assetHub", "delivery", counted),
+        ("astar", "execution", 7),
+    ]
+
+
+def test_without_a_pool_the_arrival_is_not_known() -> None:
+    with pytest.raises(Inconclusive) as unknown:
+        finish(compute_arrival(lambda chain: Hub(chain, None), over_hub(SENT)))  # type: ignore[arg-type, return-value]
+
+    assert str(unknown.value) == says("assetHub", "no pool")
