@@ -15,7 +15,6 @@ from scenarioctl.transactions.transfer.ways import resolve
 
 REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)
-_SYSTEM = ("people", "bridgeHub", "coretime", "collectives")
 _DOLLARS = "PalletInstance(50)/GeneralIndex({})"
 #: MYTH as Ethereum has it.
 _MYTH = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xba41ddf06b7ffd89d1267b5a93bfef2424eb2003)"
@@ -24,9 +23,6 @@ _UNPROVEN = "no such transfer has been proven to arrive"
 _ONE_SOURCE = "it is not one of the assets that two sources say cross the bridge"
 #: Source, destination and location on the source, where a `*` at the end stands for anything -> the reason, as the refusal says it.
 WITHOUT_ROW = {
-    # Only a check opens them, which quotes the last hop's fee: their rows say nothing else.
-    **{("hydraDx", chain, "1/Here"): _UNPROVEN for chain in _SYSTEM},
-    **{(chain, "hydraDx", "1/Here"): _UNPROVEN for chain in _SYSTEM},
     # Fewer than two registries list them on both sides, and no check proves what crosses a bridge.
     **{("assetHub", "assetHub_kusama", f"0/{_DOLLARS.format(id)}"): _ONE_SOURCE for id in (1337, 1984)},
     **{

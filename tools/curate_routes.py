@@ -134,9 +134,6 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             if not sources:
                 continue
             proof = proof_of(transfer)
-            if proof == "none" and route.needs_last_hop_fee:
-                # No check opens it: what its last hop costs is told by the chain before the last only.
-                continue
             needed = 1 if not crosses and identity_of(transfer) == "" else 2
             always = proof in ("arrival", "alike", "bytes") and len(sources) >= needed
             opens = "always" if always else "check"
