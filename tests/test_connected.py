@@ -262,8 +262,8 @@ class TestFeeOnTheAssetHub:
 class TestRoutesThatOnlyADryRunOpens:
     AMOUNT = 10**15
 
-    def answers(self, network: FakeNetwork, *, teleport: Any, reserve: Any) -> None:
-        """Let Hydration and the Asset Hub answer to the two ways in which HDX might go."""
+    def answers(self, network: FakeNetwork, *, teleports: bool, teleport: Any, reserve: Any) -> None:
+        """Let Hydration and the Asset Hub answer to the two ways in which HDX might go, of which the Asset Hub takes one."""
 
         def dry_run(arguments: bytes) -> Any:
             call = call_tried(network.chains["hydraDx"].table, arguments)
@@ -279,7 +279,10 @@ class TestRoutesThatOnlyADryRunOpens:
             return teleport if "ReceiveTeleportedAsset" in message[0] else reserve
 
         network.chains["hydraDx"].api["DryRunApi_dry_run_call"] = dry_run
-        network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = dry_run_message
+        network.chains["assetHub"].api |= {
+            "DryRunApi_dry_run_xcm": dry_run_message,
+            "TrustedQueryApi_is_trusted_teleporter": {"Ok": teleports},
+        }
 
     def message(self, incoming: str) -> dict[str, Any]:
         fees = asset(HDX_ON_HUB, self.AMOUNT)
@@ -298,43 +301,50 @@ class TestRoutesThatOnlyADryRunOpens:
         return message_effects({"ForeignAssets": {"Issued": issued}})
 
     def test_without_a_check_they_stay_refused(self, network: FakeNetwork) -> None:
-        self.answers(network, teleport=self.credited(), reserve=self.credited())
+        self.answers(network, teleports=True, teleport=self.credited(), reserve=self.credited())
 
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "0", self.AMOUNT)
 
         assert "be lost on arrival (UntrustedReserveLocation)" in str(refused.value)
 
-    def test_the_way_that_ends_in_the_credit_is_handed_out(self, network: FakeNetwork) -> None:
-        untrusted = message_effects(outcome=incomplete("UntrustedTeleportLocation"))
-        self.answers(network, teleport=untrusted, reserve=self.credited())
+    @pytest.mark.parametrize(("teleports", "way"), [(True, "Teleport"), (False, "LocalReserve")])
+    def test_the_way_that_the_asset_hub_takes_is_handed_out(
+        self, network: FakeNetwork, teleports: bool, way: str
+    ) -> None:
+        """The dry run alone would take both."""
+        self.answers(network, teleports=teleports, teleport=self.credited(), reserve=self.credited())
 
         transaction = draft(network, "hydraDx", "assetHub", "0", self.AMOUNT, ALICE_KEY)
 
         assert transaction.check is not None
         assert (transaction.check.verdict, transaction.check.reasons) == ("ok", ())
-        assert transaction.call.args["assets_transfer_type"] == "LocalReserve"
+        assert transaction.call.args["assets_transfer_type"] == way
 
+    @pytest.mark.parametrize(
+        ("teleports", "words"),
+        [(True, ("HDX", "assetHub")), (False, ("assetHub", "UntrustedReserveLocation"))],
+    )
     def test_a_way_that_completes_without_a_credit_stays_closed(
-        self, network: FakeNetwork, scenarioctl: Run
+        self, network: FakeNetwork, scenarioctl: Run, teleports: bool, words: tuple[str, ...]
     ) -> None:
         untrusted = message_effects(outcome=incomplete("UntrustedReserveLocation"))
-        self.answers(network, teleport=message_effects(), reserve=untrusted)
-        words = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
+        self.answers(network, teleports=teleports, teleport=message_effects(), reserve=untrusted)
+        wanted = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
 
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", *words),
+            *("--json", "--config", str(network.config), "tx", "check", *wanted),
             *("--destinationaddress", BOB, "--sender", ALICE),
         )
 
         answer = json.loads(ended.out)
         assert (answer["verdict"], ended.code) == ("refused", 6)
-        assert [reason for reason in answer["reasons"] if "beside" not in reason] == [
-            says("HDX", "assetHub"),
-            says("assetHub", "UntrustedReserveLocation"),
-        ]
+        assert [reason for reason in answer["reasons"] if "beside" not in reason] == [says(*words)]
 
-    def test_the_way_back_is_tried_in_its_own_two_ways(self, network: FakeNetwork) -> None:
+    @pytest.mark.parametrize(("teleports", "way"), [(True, "Teleport"), (False, "DestinationReserve")])
+    def test_the_way_back_is_the_one_that_the_asset_hub_takes(
+        self, network: FakeNetwork, teleports: bool, way: str
+    ) -> None:
         tried = []
 
         def dry_run(arguments: bytes) -> Any:
@@ -345,23 +355,24 @@ class TestRoutesThatOnlyADryRunOpens:
             tried.append((call.args["assets"]["V5"], call.args["assets_transfer_type"]))
             return call_effects(result={"Err": {"post_info": FREE, "error": "BadOrigin"}})
 
-        network.chains["assetHub"].api["DryRunApi_dry_run_call"] = dry_run
+        network.chains["assetHub"].api |= {
+            "DryRunApi_dry_run_call": dry_run,
+            "TrustedQueryApi_is_trusted_teleporter": {"Ok": teleports},
+        }
 
         transaction = draft(network, "assetHub", "hydraDx", "HDX", self.AMOUNT, ALICE_KEY)
 
-        assert tried == [
-            ([asset(HDX_ON_HUB, self.AMOUNT)], "Teleport"),
-            ([asset(HDX_ON_HUB, self.AMOUNT)], "DestinationReserve"),
-        ]
+        assert tried == [([asset(HDX_ON_HUB, self.AMOUNT)], way)]
         assert transaction.check is not None
         assert transaction.check.verdict == "refused"
-        assert "as a teleport: assetHub refuses the call: BadOrigin" in transaction.check.reasons
+        kind = "a teleport" if teleports else "a reserve transfer"
+        assert f"as {kind}: assetHub refuses the call: BadOrigin" in transaction.check.reasons
 
-    def test_where_one_way_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
+    def test_where_it_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
         def trap(_: bytes) -> Any:
             raise Refusal(-32603, "wasm trap")
 
-        self.answers(network, teleport=message_effects(), reserve=message_effects())
+        self.answers(network, teleports=True, teleport=message_effects(), reserve=message_effects())
         network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = trap
 
         transaction = draft(network, "hydraDx", "assetHub", "0", self.AMOUNT, ALICE_KEY)

@@ -13,13 +13,12 @@ from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
+from scenarioctl.transactions.transfer.routes import candidate_routes, find_route, teleport_asked_for
 from scenarioctl.transactions.transfer.ways import (
     Route,
     came_over_bridge,
     pays_with_itself,
     resolve,
-    teleport_asked_for,
 )
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
@@ -331,7 +330,7 @@ class TransferBuilder:
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         transfer = self.transfer
-        asked = teleport_asked_for(transfer, self.assets.registry)
+        asked = teleport_asked_for(transfer, self.assets)
         if asked is None:
             return drafts
         hub, parachain = asked

@@ -242,6 +242,21 @@ def _candidates(transfer: Transfer, hub: "Chain", assets: "Assets") -> tuple[Rou
     return ()
 
 
+def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Chain] | None":
+    """Return the Asset Hub that alone knows whether it takes the asset of a parachain by teleport, and the parachain.
+
+    None if that is nothing to ask for.
+    """
+    source, destination = transfer.source, transfer.destination
+    hub = assets.registry.asset_hub(source)
+    routes = candidate_routes(transfer, assets)
+    if hub not in (source, destination) or identity_of(transfer) == "":
+        return None
+    if not any(route.via is None and route.first == "Teleport" for route in routes):
+        return None
+    return hub, destination if hub == source else source
+
+
 def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
     """Return how a check tries the ways *asked*; "" if there are none."""
     if not asked:

@@ -183,18 +183,6 @@ def routes_asked_for(transfer: Transfer, hub: "Chain", registry: "Registry") -> 
     return () if route is None else (route,)
 
 
-def teleport_asked_for(transfer: Transfer, registry: "Registry") -> "tuple[Chain, Chain] | None":
-    """Return the Asset Hub that alone knows whether it takes the asset of a parachain by teleport, and the parachain.
-
-    None if that is nothing to ask for.
-    """
-    hub = registry.asset_hub(transfer.source)
-    routes = () if hub is None else routes_asked_for(transfer, hub, registry)
-    if hub is None or not any(route.via is None and route.first == "Teleport" for route in routes):
-        return None
-    return hub, transfer.destination if hub == transfer.source else transfer.source
-
-
 def _can_answer(chain: "Chain") -> bool:
     """Tell whether the facts say all that *chain* accepts, or its runtime may be asked."""
     facts = trust_of(chain)
