@@ -28,6 +28,15 @@ TRANSFER = (
 SWAP = ("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
 #: An account that nobody is known to hold, with its checksum.
 ON_ETHEREUM = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+TO_ETHEREUM = f"""
+[[steps]]
+type = "xTransfer"
+source_chain = "assetHub"
+dest_chain = "ethereum"
+assetid = "1/Here"
+amount = "5"
+destination_address = "{ON_ETHEREUM}"
+"""
 FLOW = """
 [[steps]]
 type = "webhook"
@@ -192,6 +201,23 @@ def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(
     drafted = scenarioctl("--offline", "scenario", "full", made.out.strip())
     assert (drafted.code, drafted.out) == (2, "")
     assert drafted.err.strip().removeprefix("Error: ") == says("only a connection")
+    shown = scenarioctl("scenario", "show", made.out.strip(), "--field", "problems")
+    assert json.loads(shown.out) == []
+    pictured = scenarioctl("scenario", "preview", made.out.strip())
+    assert pictured.code == 0 and "! " not in pictured.out
+
+
+def test_a_flow_file_may_have_a_transfer_whose_cost_only_a_connection_tells(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "flow.toml"
+    file.write_text(TO_ETHEREUM)
+
+    previewed = scenarioctl("--json", "flow", "preview", str(file))
+    created = scenarioctl("--offline", "create", "--file", str(file))
+
+    assert json.loads(previewed.out)["problems"] == []
+    assert (created.code, len(created.out.split())) == (0, 1), created.err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Placeholder, WaitsForData, mark_unfillable, unfillable_texts
 from scenarioctl.actions.step_kind import StepData, StepKind
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, Problem
 
 if TYPE_CHECKING:
@@ -44,12 +44,19 @@ async def judge(
             transaction = await _try(app, judged, carried, node, step)
         except ScenarioctlError as error:
             if str(error) not in lacking:
-                waiting = isinstance(error, WaitsForData)
-                found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
+                found.append(_problem_of(node, error))
         else:
             if transaction is not None:
                 drafted.append((node.id, transaction))
     return tuple(found), tuple(drafted)
+
+
+def _problem_of(node: Node, error: ScenarioctlError) -> Problem:
+    from scenarioctl.transactions.transfer.request import OnlyConnected
+
+    # What a transfer costs is asked for when the scenario runs.
+    code = ChainUnreachable.code if isinstance(error, OnlyConnected) else error.code
+    return Problem(node=node.id, sentence=str(error), waiting=isinstance(error, WaitsForData), code=code)
 
 
 async def _try(
