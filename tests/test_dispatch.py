@@ -306,8 +306,13 @@ def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) 
 
 
 def test_more_runs_may_wait_than_draft(place: Place) -> None:
+    came = asyncio.Event()
+
     async def waiting(run: FakeRun) -> None:
-        await run.wait("webhook 6f1c", 1.0)
+        assert run.on_wait is not None
+        await run.on_wait("webhook 6f1c")
+        await came.wait()
+        await run.on_wait("")
 
     ids = [f"waits-{number}" for number in range(5)]
     FakeRun.plays = dict.fromkeys(ids, waiting)
@@ -321,6 +326,7 @@ def test_more_runs_may_wait_than_draft(place: Place) -> None:
             return worker.waiting == len(ids) and await stage.ran("other")
 
         await until(all_wait)
+        came.set()
         await until(lambda: stage.ran(*ids))
 
     tell(place, story)
