@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
+from scenarioctl.transactions.simulation.configured_reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_delivery, quote_message
 from scenarioctl.transactions.transfer.bridges import arriving_program
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
-from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import location_on, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
@@ -130,11 +130,7 @@ class _BridgeBuilder:
         source, destination = transfer.source, transfer.destination
         route = find_route(transfer, self.assets, fee_settled=True)
         keeper, trusting = (source, destination) if route.first == "LocalReserve" else (destination, source)
-        if not await trusts_as_reserve(self.clients, transfer, trusting=trusting, keeper=keeper):
-            raise refusal(
-                transfer,
-                f"{trusting.name} doesn't trust {keeper.name} as the reserve of it now, so it would be lost",
-            )
+        await require_reserve(self.clients, transfer, trusting=trusting, keeper=keeper)
 
     def _message(self, table: "RuntimeTable", native_fee: int = 0) -> dict[str, Any]:
         return bridge_message(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
-from scenarioctl.errors import ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.ethereum_transfer import quote_delivery_to_ethereum, say_arrival
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.ethereum_transfer import not_asked, quote_delivery_to_ethereum, say_arrival
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
+from scenarioctl.transactions.simulation.configured_reserves import require_reserve
 from scenarioctl.transactions.simulation.dry_run import XcmMessage, refused_export, try_message, write_message
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import quote_message
@@ -62,9 +62,7 @@ async def build_ethereum_transfer_over_hub(
     try:
         return await builder.build()
     except Inconclusive as problem:
-        raise ChainUnreachable(
-            f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
-        ) from None
+        raise not_asked(transfer, problem) from None
 
 
 @dataclass
@@ -83,10 +81,7 @@ class _OverHubBuilder:
         check_ethereum_receiver(transfer, self.assets)
         sender = self._check_sender()
         hub_table = await self.clients(hub).table()
-        if not await trusts_as_reserve(self.clients, transfer, trusting=hub, keeper=transfer.destination):
-            raise refusal(
-                transfer, f"{hub.name} doesn't trust Ethereum as the reserve of it now, so it would be lost"
-            )
+        await require_reserve(self.clients, transfer, trusting=hub, keeper=transfer.destination)
         await self._check_way_back(hub_table, sender)
         delivery, execution = await self._quote(hub_table)
         native = self.assets.native(hub)

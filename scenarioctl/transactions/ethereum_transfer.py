@@ -14,7 +14,7 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.transactions.account_balances import asset_key
 from scenarioctl.transactions.simulation.balances import free_balance
-from scenarioctl.transactions.simulation.configured_reserves import trusts_as_reserve
+from scenarioctl.transactions.simulation.configured_reserves import require_reserve
 from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
@@ -82,6 +82,13 @@ async def quote_delivery_to_ethereum(
     return total
 
 
+def not_asked(transfer: Transfer, problem: Inconclusive) -> ChainUnreachable:
+    """Return the error for a *transfer* to Ethereum of which a chain didn't tell what it has to."""
+    return ChainUnreachable(
+        f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
+    )
+
+
 def say_arrival(transfer: Transfer, token: "Asset") -> str:
     """Return what should arrive on Ethereum, as *token*."""
     what = "Ether"
@@ -116,9 +123,7 @@ class EthereumBuilder:
             await self._check_trust()
             return await self.build_form(token, sender)
         except Inconclusive as problem:
-            raise ChainUnreachable(
-                f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs, could not be asked for ({problem})"
-            ) from None
+            raise not_asked(transfer, problem) from None
 
     async def build_form(self, token: "Asset", sender: bytes | None) -> "Draft":
         """Return the call in the form of the protocol; *token* is what arrives."""
@@ -164,11 +169,7 @@ class EthereumBuilder:
         source, destination = transfer.source, transfer.destination
         if find_route(transfer, self.assets, fee_settled=True).first != "DestinationReserve":
             return
-        if not await trusts_as_reserve(self.clients, transfer, trusting=source, keeper=destination):
-            raise refusal(
-                transfer,
-                f"{source.name} doesn't trust Ethereum as the reserve of it now, so it would be lost",
-            )
+        await require_reserve(self.clients, transfer, trusting=source, keeper=destination)
 
     async def delivery_fee(self, message: dict[str, Any]) -> int:
         """Return what the source takes for the whole way, in its native asset."""

@@ -70,6 +70,17 @@ async def trusts_as_reserve(
     return await _query_trust(clients, transfer, trusting, keeper, "is_trusted_reserve")
 
 
+async def require_reserve(
+    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
+) -> None:
+    """Refuse a transfer if *trusting* doesn't take *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
+    if not await trusts_as_reserve(clients, transfer, trusting=trusting, keeper=keeper):
+        name = keeper.title if keeper.is_ethereum else keeper.name
+        raise refusal(
+            transfer, f"{trusting.name} doesn't trust {name} as the reserve of it now, so it would be lost"
+        )
+
+
 async def trusts_as_teleporter(
     clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
 ) -> bool:
