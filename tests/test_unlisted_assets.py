@@ -22,6 +22,8 @@ from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED, find_sent_asset
 from scenarioctl.transactions.transfer.ways import Route
+from tests.conftest import BOB as BOB_ADDRESS
+from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import BOB, bundled
@@ -79,6 +81,33 @@ def test_what_names_no_asset_is_refused(chain: str, text: str, words: str) -> No
         find_sent_asset(ASSETS, REGISTRY.find(chain), text, field="assetid")
 
     assert str(refused.value) == says("assetid", words)
+
+
+def test_a_scenario_needs_its_decimals(scenarioctl: Run) -> None:
+    refused = scenarioctl(
+        "--offline", "create", "scenario", "--from", "astar", "--to", "hydraDx", "--asset", USDT,
+        "--amount", "10", "--destination-address", BOB_ADDRESS,
+    )  # fmt: skip
+
+    assert refused.code == 2
+    assert refused.err.strip() == says("Error: assetid", USDT, "astar", "[[chains.astar.assets]]")
+
+
+def test_the_ids_of_a_parachain_may_be_large() -> None:
+    """Those of Astar are; the exchange and the Asset Hub have ids of 32 bits."""
+    row = {"id": str(2**128 - 1), "symbol": "USDT", "decimals": 6, "kind": "assets"}
+    assets = Assets(Registry({"astar": {"assets": [{**row, "location": USDT}]}}))
+
+    listed = find_sent_asset(assets, assets.registry.find("astar"), USDT, field="assetid")
+
+    assert (listed.id, listed.symbol, listed.decimals) == (row["id"], "USDT", 6)
+    nowhere = Assets(Registry({"astar": {"assets": [row]}}))
+    assert nowhere.find(nowhere.registry.find("astar"), "USDT").location == ""
+    with pytest.raises(InvalidRequest) as refused:
+        Assets(Registry({"astar": {"assets": [{**row, "id": str(2**128)}]}})).find(
+            REGISTRY.find("astar"), "USDT"
+        )
+    assert str(refused.value) == says("chains.astar.assets.id", 2**128)
 
 
 def test_no_call_within_a_chain_can_name_it() -> None:

@@ -15,7 +15,7 @@ from scenarioctl.chains.locations import absolute, across, read_location, write_
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.amounts import parse_raw, to_whole
+from scenarioctl.model.amounts import U128_MAX, parse_raw, to_whole
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
@@ -242,6 +242,10 @@ class Assets:
         own = f"{absolute('0/PalletInstance(50)', chain.para_id)}/GeneralIndex("
         if chain.role == "asset_hub" and identity.startswith(own):
             return self._find_number(chain, identity[len(own) : -1], text, field)
+        if chain.role == "parachain":
+            raise InvalidRequest(
+                f"{field} {shorten(text, 120)} is not listed for {chain.name}: set its id, decimals and location in [[chains.{chain.name}.assets]]"
+            )
         raise self._unknown(chain, text, field)
 
     def _find_symbol(self, chain: Chain, text: str, field: str) -> Asset:
@@ -398,12 +402,17 @@ class Assets:
             raise InvalidRequest(
                 f"{where}.kind {shorten(kind)} does not fit {identity}, expected one of: {', '.join(KINDS)}"
             )
+        # On the Asset Hub and the exchange ids have 32 bits; parachains choose.
+        most = U128_MAX if chain.role == "parachain" else _U32
         if kind in ("assets", "tokens", "erc20") and not (
-            identity.isascii() and identity.isdigit() and len(identity) <= 10 and int(identity) <= _U32
+            identity.isascii()
+            and identity.isdigit()
+            and len(identity) <= len(str(most))
+            and int(identity) <= most
         ):
-            raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {_U32}")
+            raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {most}")
         location = table.get("location", native.location if is_native else "")
-        if kind == "assets":
+        if kind == "assets" and chain.role != "parachain":
             location = location or TRUST_BACKED.format(identity)
         if location:
             location = write_location(read_location(location, field=f"{where}.location"))
