@@ -268,10 +268,11 @@ def holding(free: int) -> Any:
         (holding(5 * DOT), ("--sender", ""), 2, says("sender")),
         (holding(5 * DOT), ("--asset", "{{ asset }}"), 2, says("amount")),
         (holding(5 * DOT), ("--destination-address", "{{ to }}"), 2, says("amount max")),
+        (holding(5 * DOT), ("--to", "acala"), 2, says("amount max", "DOT", "acala", "check")),
     ],
     ids=[
         *("only the deposit", "only the fee", "nothing", "refused", "unknown delivery", "offline"),
-        *("no sender", "no asset", "no receiver"),
+        *("no sender", "no asset", "no receiver", "only by a check"),
     ],
 )
 def test_what_cannot_be_known_or_sent_is_refused(

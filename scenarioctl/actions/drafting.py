@@ -138,9 +138,17 @@ async def maximum_of(
     """
     from scenarioctl.transactions.connected_transfer import TransferBuilder
     from scenarioctl.transactions.maximum_transfer import find_maximum
-    from scenarioctl.transactions.transfer.routes import check_route
+    from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 
-    check_route(transfer, app.assets)
+    try:
+        check_route(transfer, app.assets)
+    except InvalidRequest:
+        if transfer.is_local or not candidate_routes(transfer, app.assets):
+            raise
+        source, destination = transfer.source.name, transfer.destination.name
+        raise InvalidRequest(
+            f"amount max is unknown for {transfer.asset.display_name} from {source} to {destination}, which only a check can open: pass an amount"
+        ) from None
     if app.settings.offline:
         raise ChainUnreachable(
             "amount max can't be computed offline: it depends on the sender's balance and on fees",
