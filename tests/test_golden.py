@@ -116,7 +116,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 196,
+        "transfer": 202,
         "relayed": 5,
         "swap": 12,
         "remark": 23,
@@ -149,6 +149,7 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         if "remote_fee_asset" in vector
         else None,
         allow_death=vector.get("allow_death", False),
+        sender=from_hex(vector["sender"]) if "sender" in vector else None,
     )
     other = vector.get("destination_metadata")
 

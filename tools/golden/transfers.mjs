@@ -136,6 +136,36 @@ const depositOnEthereum = (x) => [{
   DepositAsset: { assets: { Wild: { AllCounted: 1 } }, beneficiary: x.location(0, { AccountKey20: { key: KEY20, network: null } }) },
 }];
 
+// From Hydration the Asset Hub sends them on: DOT goes along and pays there, and what doesn't go on is the sender's.
+const OVER_HUB = [
+  ['2/GlobalConsensus(Ethereum:1)', beyond(...onEthereum()), here],
+  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, beyond(...onEthereum(WETH)), (x) => x.location(0, onEthereum(WETH)[1])],
+];
+
+function overHub (version, where, inside, amount, fee, sender) {
+  const x = xcm(version);
+
+  return {
+    args: {
+      assets: x.versioned([x.fungible(up(x), fee), x.fungible(where(x), amount)]),
+      assets_transfer_type: 'DestinationReserve',
+      custom_xcm_on_dest: x.versioned([
+        { SetAppendix: [{ DepositAsset: { assets: { Wild: 'All' }, beneficiary: x.location(0, accountId32(sender)) } }] },
+        { InitiateReserveWithdraw: {
+          assets: { Wild: { AllOf: { fun: 'Fungible', id: x.assetId(where(x)) } } },
+          reserve: beyond(ETHEREUM)(x),
+          xcm: [x.buyExecution(inside(x), '1'), ...depositOnEthereum(x)],
+        } },
+      ]),
+      dest: x.versioned(assetHubBeside(x)),
+      fees_transfer_type: 'DestinationReserve',
+      remote_fees_id: x.versioned(x.assetId(up(x))),
+      weight_limit: 'Unlimited',
+    },
+    method: 'transfer_assets_using_type_and_then',
+  };
+}
+
 // By Snowbridge's second protocol a program of the sender's brings Ether for a relayer.  What is withdrawn stands in XCM's order of locations.
 const RELAYED_FEES = '20000000000';
 const RELAYER = '300000000000000';
@@ -282,6 +312,7 @@ function transfer (id, source, destination, asset, amount, beneficiary, call, re
     ...(rest.fee_accepted ? { fee_accepted: true } : {}),
     ...(rest.native_fee ? { native_fee: rest.native_fee } : {}),
     ...(rest.remote_fee ? { remote_fee_asset: rest.remote_fee_asset, remote_fee: rest.remote_fee } : {}),
+    ...(rest.sender ? { sender: rest.sender } : {}),
     ...(rest.allow_death ? { allow_death: true } : {}),
     ...(rest.destination_metadata ? { destination_metadata: rest.destination_metadata } : {}),
     source,
@@ -348,6 +379,15 @@ export function transferVectors () {
         `assetHub-ethereum-${asset}-v${version}`, 'assetHub', 'ethereum', asset, AMOUNT, KEY20,
         typeAndThen(version, type, beyond(ETHEREUM), where, AMOUNT, depositOnEthereum),
         { fee_accepted: true, xcm_version: version }
+      ));
+    }
+  }
+
+  for (const [asset, where, inside] of OVER_HUB) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `hydraDx-ethereum-${asset}-v${version}`, 'hydraDx', 'ethereum', asset, ODD, KEY20,
+        overHub(version, where, inside, ODD, AMOUNT, BOB), { native_fee: AMOUNT, sender: BOB, xcm_version: version }
       ));
     }
   }
