@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scenarioctl.chains.asset_rows import TRUST_BACKED, identities_of, kind_of, location_of, read_rows
-from scenarioctl.chains.configured_assets import check_agreement, check_keys
+from scenarioctl.chains.configured_assets import check_agreement, check_keys, with_identities
 from scenarioctl.chains.locations import absolute, across, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
@@ -335,10 +335,9 @@ class Assets:
             canonical = {
                 _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
             }
-            configured = [
-                self._from_config(chain, written, native, rows)
-                for written in self.registry.asset_tables(chain)
-            ]
+            written = self.registry.asset_tables(chain)
+            built_in = with_identities(chain, rows) if written else []
+            configured = [self._from_config(chain, one, native, built_in) for one in written]
             table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
             self._canonical[chain.name] = _with_configured(canonical, table, configured)
@@ -383,7 +382,11 @@ class Assets:
         )
 
     def _from_config(
-        self, chain: Chain, table: Mapping[str, Any], native: Asset, built_in: Sequence[list[Any]]
+        self,
+        chain: Chain,
+        table: Mapping[str, Any],
+        native: Asset,
+        built_in: Sequence[tuple[list[Any], tuple[str, ...]]],
     ) -> Asset:
         where = f"chains.{chain.name}.assets"
         check_keys(where, table)

@@ -42,8 +42,16 @@ def check_keys(where: str, table: Mapping[str, Any]) -> None:
             raise InvalidRequest(f"{where}.{key} is missing, expected id, symbol and decimals")
 
 
+def with_identities(chain: "Chain", rows: Iterable[list[Any]]) -> list[tuple[list[Any], tuple[str, ...]]]:
+    """Return the *rows* of assets.json for *chain*, each with its identities."""
+    return [(row, identities_of(chain, row[0], kind_of(row), location_of(row))) for row in rows]
+
+
 def check_agreement(
-    chain: "Chain", table: Mapping[str, Any], location: str, built_in: Iterable[list[Any]]
+    chain: "Chain",
+    table: Mapping[str, Any],
+    location: str,
+    built_in: Iterable[tuple[list[Any], tuple[str, ...]]],
 ) -> None:
     """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*, or with the location of another asset.
 
@@ -51,23 +59,23 @@ def check_agreement(
     """
     where = f"chains.{chain.name}.assets"
     number, decimals = str(table["id"]), table["decimals"]
-    named = identities_of(chain, number, "", location)
-    for row in built_in:
-        listed = location_of(row)
-        places = identities_of(chain, row[0], kind_of(row), listed)
-        is_there = not places or not set(places).isdisjoint(named)
-        name = row[1] if row[0] == row[1] else f"{row[1]} {row[0]}"
+    named = set(identities_of(chain, number, "", location))
+    for row, identities in built_in:
         if row[0] == number:
-            known = decimals_of(row)
+            known, listed = decimals_of(row), location_of(row)
             if known not in (None, decimals):
                 raise InvalidRequest(
-                    f"{where}.decimals {decimals} is wrong: {name} of {chain.name} has {known} in the built-in table, expected {known}"
+                    f"{where}.decimals {decimals} is wrong: {_name_of(row)} of {chain.name} has {known} in the built-in table, expected {known}"
                 )
-            if location and not is_there:
+            if location and identities and named.isdisjoint(identities):
                 raise InvalidRequest(
-                    f"{where}.location {location} is wrong: {name} of {chain.name} has {listed} in the built-in table, expected {listed}"
+                    f"{where}.location {location} is wrong: {_name_of(row)} of {chain.name} has {listed} in the built-in table, expected {listed}"
                 )
-        elif location and places and is_there:
+        elif not named.isdisjoint(identities):
             raise InvalidRequest(
-                f"{where}.location {location} of id {shorten(table['id'])} is that of {name} in the built-in table of {chain.name}, expected id {row[0]}, or another location"
+                f"{where}.location {location} of id {shorten(table['id'])} is that of {_name_of(row)} in the built-in table of {chain.name}, expected id {row[0]}, or another location"
             )
+
+
+def _name_of(row: list[Any]) -> str:
+    return str(row[1]) if row[0] == row[1] else f"{row[1]} {row[0]}"
