@@ -227,16 +227,17 @@ class TransferBuilder:
             native = self.assets.native(hub)
             what = transfer.asset.display_name
             refusal = f"{what} cannot be sent alone from {transfer.source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
-            if sender is None:
-                raise InvalidRequest(
-                    refusal,
-                    advice=f"; with --check and --sender, or with --remote-fee-asset {native.symbol} (remote_fee_asset), a little {native.symbol} of the sender's goes along and pays the fee",
-                )
-            held, fee = await self._fee_beside(table)
+            held = self.assets.at(transfer.source, native.location)
             if held is None:
                 raise InvalidRequest(
                     f"{refusal}; {transfer.source.name} lists no {native.symbol} that could pay"
                 )
+            if sender is None:
+                raise InvalidRequest(
+                    refusal,
+                    advice=f"; with --check and --sender, or with --remote-fee-asset {held.symbol} (remote_fee_asset), a little {held.symbol} of the sender's goes along and pays the fee",
+                )
+            _, fee = await self._fee_beside(table)
             balance = await free_balance(self.clients(transfer.source), held, sender)
             if balance < fee:
                 raise InvalidRequest(
