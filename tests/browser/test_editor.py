@@ -271,7 +271,7 @@ def test_the_data_of_an_earlier_step_is_picked(page: Page, daemon: Daemon) -> No
     page.fill("data_path", "reason", within="dialog")
     page.press("Insert")
 
-    assert text.get_attribute("value") == "first for {{ webhook1.reason }}"
+    page.wait(lambda: text.get_attribute("value") == "first for {{ webhook1.reason }}")
     page.wait_for("Text waits for webhook data: {{ webhook1.reason }}")
     assert problems(page) == {}
     page.press("Save")
@@ -715,7 +715,7 @@ def test_the_minimum_received_of_a_swap_is_picked_as_an_amount(page: Page, daemo
     page.fill("data_path", "min_received", within="dialog")
     page.press("Insert")
 
-    assert amount.get_attribute("value") == "{{ swap1.min_received }}"
+    page.wait(lambda: amount.get_attribute("value") == "{{ swap1.min_received }}")
     assert problems(page) == {}
     page.press("Save")
     page.wait_for("Submit it only after that swap is in a block")
