@@ -34,16 +34,14 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def random_scenario_id() -> str:
-    """Return 9 unguessable characters of `A-Z a-z 0-9`."""
+    """Return 9 unguessable characters of `A-Z a-z 0-9`, which no command takes for hex."""
     # Most commands make none, and it takes 5 ms to load.
     import secrets
 
-    number = secrets.randbelow(len(_ALPHABET) ** 9)
-    digits = []
-    for _ in range(9):
-        number, digit = divmod(number, len(_ALPHABET))
-        digits.append(_ALPHABET[digit])
-    return "".join(digits)
+    while True:
+        id = "".join(secrets.choice(_ALPHABET) for _ in range(9))
+        if id[:2] not in ("0x", "0X"):
+            return id
 
 
 def _ignore_progress(words: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.application import random_scenario_id
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import Run
 from tests.messages import says
@@ -20,6 +21,14 @@ ALSO: dict[str, dict[str, Any]] = {
     "scenario_changes.rename_scenario": {"name": "x"},
     "scenario_changes.replace_scenario": {"content": {}},
 }
+
+
+@pytest.mark.parametrize("start", ["0x", "0X"])
+def test_the_id_of_a_scenario_never_looks_like_hex(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter(f"{start}1234567" + "a0x234567")
+    monkeypatch.setattr("secrets.choice", lambda _: next(drawn))
+
+    assert random_scenario_id() == "a0x234567"
 
 
 def id_of(operation: str) -> str:
