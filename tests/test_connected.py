@@ -18,7 +18,7 @@ from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB, Run
 from tests.messages import says
-from tests.network import FakeNetwork, call_tried, table_of
+from tests.network import FOREIGN_ASSET, FakeNetwork, call_tried, table_of
 from tests.node import Refusal
 from tests.runner import finish
 from tests.test_check import (
@@ -47,6 +47,7 @@ USDT_ON_DEX = {
     "parents": 1,
     "interior": {"X3": [{"Parachain": 1000}, {"PalletInstance": 50}, {"GeneralIndex": 1984}]},
 }
+BILL_ON_HUB = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 50000075}]}}
 HDX_ON_HUB = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
 WEIGHT_FEE = 4_000_000
 #: What a failed call still tells of its weight.
@@ -379,6 +380,89 @@ class TestRoutesThatOnlyADryRunOpens:
 
         assert transaction.check is not None
         assert transaction.check.verdict == "unknown"
+
+
+class TestWhatGoesAlongWithoutBeingNamed:
+    """BILL from Hydration to the Asset Hub, by check: alone it would be trapped, with DOT beside it it arrives."""
+
+    AMOUNT = 10**15
+    FEE = 2 * WEIGHT_FEE + DOT // 100
+
+    @pytest.fixture(autouse=True)
+    def takes_dot(self, network: FakeNetwork) -> None:
+        dex, hub = network.chains["hydraDx"], network.chains["assetHub"]
+        dex.store("AssetRegistry", "Assets", 5, value=registered(17_540_000))
+        dex.store("AssetRegistry", "Assets", 1000762, value=registered(1))
+        dex.store("Tokens", "Accounts", ALICE_KEY, 1000762, value=tokens(10**16))
+        dex.store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**10))
+        dex.api["DryRunApi_dry_run_call"] = self.sends
+        hub.api["DryRunApi_dry_run_xcm"] = self.takes
+        hub.store("Assets", "Asset", 50000075, value={**FOREIGN_ASSET, "min_balance": 10**12})
+
+    def sends(self, arguments: bytes) -> Any:
+        call = call_tried(table_of("hydraDx"), arguments)
+        amounts = [item["fun"]["Fungible"] for item in call.args["assets"]["V5"]]
+        places = [NATIVE_UP, BILL_ON_HUB] if len(amounts) == 2 else [BILL_ON_HUB]
+        # What an Asset Hub holds itself comes before what lives above it.
+        brought = [asset(*item) for item in zip(places, amounts, strict=True)][::-1]
+        message = {
+            "V5": [
+                {"WithdrawAsset": brought},
+                "ClearOrigin",
+                {"BuyExecution": {"fees": brought[-1], "weight_limit": "Unlimited"}},
+                {
+                    "DepositAsset": {
+                        "assets": {"Wild": {"AllCounted": len(amounts)}},
+                        "beneficiary": location(BOB_KEY),
+                    }
+                },
+                {"SetTopic": b"\7" * 32},
+            ]
+        }
+        return call_effects((DEX_TO_HUB, message))
+
+    def takes(self, arguments: bytes) -> Any:
+        table = table_of("assetHub")
+        location_type, message_type = table.api_method("DryRunApi", "dry_run_xcm").inputs
+        _, start = table.decode_at(location_type.type_id, arguments, 0)
+        message = table.decode_at(message_type.type_id, arguments, start)[0]["V5"]
+        if len(message[0]["WithdrawAsset"]) == 1:
+            return message_effects(outcome=incomplete("TooExpensive"))
+        return message_effects(
+            {"Assets": {"Issued": {"asset_id": 50000075, "owner": BOB_KEY, "amount": self.AMOUNT}}},
+            {"Balances": {"Minted": {"who": BOB_KEY, "amount": self.FEE - WEIGHT_FEE}}},
+        )
+
+    def test_it_is_told_with_what_leaves_and_what_arrives(self, network: FakeNetwork) -> None:
+        transaction = draft(network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY)
+
+        check = transaction.check
+        assert check is not None
+        assert (check.verdict, check.reasons) == ("ok", ())
+        assert transaction.warnings == (says("0.0108 DOT", "assetHub", "receiver"),)
+        leaving = [step.amount.value for step in check.steps if step.what == "leaves"]
+        assert leaving == [self.AMOUNT, self.FEE]
+
+    def test_a_sender_who_lacks_it_is_told(self, network: FakeNetwork) -> None:
+        network.chains["hydraDx"].store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**7))
+
+        transaction = draft(network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY)
+
+        check = transaction.check
+        assert check is not None
+        assert check.verdict == "refused"
+        assert len(transaction.call.args["assets"]["V5"]) == 1
+        assert check.reasons[-1] == says("with DOT beside it", "0.0108 DOT", "hydraDx")
+
+    def test_where_its_price_is_not_told_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
+        network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
+
+        transaction = draft(network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY)
+
+        check = transaction.check
+        assert check is not None
+        assert check.verdict == "unknown"
+        assert check.reasons[-1] == says("with DOT beside it", "assetHub", "AssetNotFound")
 
 
 def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:

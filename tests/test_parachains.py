@@ -12,7 +12,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.connected_transfer import TransferBuilder
+from scenarioctl.transactions.connected_transfer import Form, TransferBuilder
 from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.build import build_candidates
@@ -221,17 +221,17 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     destination = "own" if source == "assetHub" else "assetHub"
     wanted = transfer(source, destination, asset, known)
     builder = builder_of(wanted, known, answer)
-    drafts = build_candidates(wanted, builder.table, assets=Assets(known))
-    assert len(drafts) == 2
+    forms = candidate_forms(builder)
+    assert len(forms) == 2
     if answer is None:
         with pytest.raises(ChainUnreachable) as unknown:
-            finish(builder.accepted_forms(drafts))
+            finish(builder.accepted_forms(forms))
         assert str(unknown.value) == says("assetHub", "own", "teleport")
         return
 
-    (draft,) = finish(builder.accepted_forms(drafts))
+    (form,) = finish(builder.accepted_forms(forms))
 
-    assert (draft.call.args["assets_transfer_type"] == "Teleport") == answer
+    assert (form.draft.call.args["assets_transfer_type"] == "Teleport") == answer
 
 
 @pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")])
@@ -248,15 +248,20 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     with pytest.raises(InvalidRequest) as closed:
         find_route(wanted, Assets(known), fee_settled=True)
     assert str(closed.value) == says("MYTH", "assetHub", "ForeignAssets.Reserves", "--check")
-    drafts = build_candidates(wanted, builder.table, assets=Assets(known))
-    assert [draft.call.args["assets_transfer_type"] for draft in drafts] == ["Teleport"]
+    forms = candidate_forms(builder)
+    assert [form.draft.call.args["assets_transfer_type"] for form in forms] == ["Teleport"]
 
     if answer:
-        assert finish(builder.accepted_forms(drafts)) == drafts
+        assert finish(builder.accepted_forms(forms)) == forms
         return
     with pytest.raises(InvalidRequest) as refused:
-        finish(builder.accepted_forms(drafts))
+        finish(builder.accepted_forms(forms))
     assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
+
+
+def candidate_forms(builder: TransferBuilder) -> tuple[Form, ...]:
+    drafts = build_candidates(builder.transfer, builder.table, assets=builder.assets)
+    return tuple(Form(draft=draft) for draft in drafts)
 
 
 def builder_of(wanted: Transfer, known: Registry, answer: bool | None) -> TransferBuilder:

@@ -4,7 +4,7 @@ Here too the routes open that only a dry run of every hop may open.  What asks t
 transfers have one form, and need none of it.
 """
 
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
 
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """One of the calls that might make a transfer which only a check opens."""
+
+    draft: "Draft"
+    #: What leaves beside the amount, to pay on the destination, raw; and the sentence that says so.
+    beside: "tuple[Asset, int] | None" = None
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(kw_only=True)
 class TransferBuilder:
     """Builds one transfer on connected chains."""
@@ -46,6 +56,9 @@ class TransferBuilder:
     #: What leaves beside the amount, to pay the fee on the Asset Hub.
     beside: "tuple[Asset, int] | None" = None
     notes: tuple[str, ...] = ()
+    #: Why a form that might have arrived could not be tried, if there is one, and whether a chain failed to tell.
+    untried: str = ""
+    is_untold: bool = False
 
     async def build(self, sender: bytes | None = None) -> "Draft":
         """Return the call; only with a *sender* may something of theirs go along to pay a fee.
@@ -237,7 +250,7 @@ class TransferBuilder:
                     refusal,
                     advice=f"; with --check and --sender, or with --remote-fee-asset {held.symbol} (remote_fee_asset), a little {held.symbol} of the sender's goes along and pays the fee",
                 )
-            _, fee = await self._fee_beside(table)
+            fee = await self._quote_native_fee(table)
             balance = await free_balance(self.clients(transfer.source), held, sender)
             if balance < fee:
                 raise InvalidRequest(
@@ -252,20 +265,19 @@ class TransferBuilder:
         self.notes = (note,)
         return replace(draft, warnings=(*draft.warnings, note))
 
-    async def _fee_beside(self, destination_table: "RuntimeTable") -> "tuple[Asset | None, int]":
-        """Return the relay's asset as the source holds it, and how much of it pays on the Asset Hub."""
+    async def _quote_native_fee(self, destination_table: "RuntimeTable") -> int:
+        """Return how much of the relay's asset pays on the Asset Hub."""
         from scenarioctl.transactions.simulation.balances import existential_deposit
         from scenarioctl.transactions.simulation.xcm_fees import quote_native_fee
 
-        source, hub = self.transfer.source, self.transfer.destination
-        fee = await quote_native_fee(
+        hub = self.transfer.destination
+        return await quote_native_fee(
             self.clients,
             self.transfer,
             self.table,
             destination_table=destination_table,
             deposit=await existential_deposit(self.clients(hub), self.assets.native(hub)),
         )
-        return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
         from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
@@ -284,45 +296,75 @@ class TransferBuilder:
             raise ChainUnreachable(
                 f"whether a message would reach {self.transfer.destination.name} from {self.transfer.source.name} could not be asked for ({problem})"
             ) from None
-        held, fee = None, 0
-        named = transfer.remote_fee_asset
-        if named is not None:
-            held, fee = named, await self._quote_remote_fee(sender)
-        elif pays_with_itself(self.transfer):
-            # Where its price is not known, the ways without it are still tried.
-            with suppress(Inconclusive, ChainUnreachable):
-                held, fee = await self._fee_beside(await self._destination_table())
-        aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
-        drafts = await self.accepted_forms(
-            build_candidates(
-                transfer,
-                self.table,
-                assets=self.assets,
-                destination_table=self.known_destination,
-                native_fee=0 if named else fee,
-                remote_fee=fee if named else 0,
-                last_hop_fee=aside,
-            )
-        )
+        forms = await self.accepted_forms(await self._forms(sender, routes))
         checks = []
-        for draft in drafts:
-            two = named is not None or _has_fee_beside(draft)
-            self.beside = (held, fee) if two and held is not None else None
-            check = await self._check(draft, sender)
+        for form in forms:
+            self.beside, self.notes = form.beside, form.notes
+            check = await self._check(form.draft, sender)
             if check.verdict == "ok":
-                return replace(draft, warnings=(*draft.warnings, *self.notes)), check
+                return replace(form.draft, warnings=(*form.draft.warnings, *form.notes)), check
             checks.append(check)
         # What is not known of one way keeps all of it open.
         worst = next((check for check in checks if check.verdict == "unknown"), checks[-1])
-        reasons = tuple(
-            f"as {_say_type(draft)}: {reason}"
-            for draft, check in zip(drafts, checks, strict=True)
+        form = forms[checks.index(worst)]
+        self.beside, self.notes = form.beside, form.notes
+        reasons = [
+            f"as {_say_type(form)}: {reason}"
+            for form, check in zip(forms, checks, strict=True)
             for reason in check.reasons
-        )
-        return drafts[checks.index(worst)], replace(worst, reasons=reasons)
+        ]
+        if self.untried:
+            reasons.append(self.untried)
+        verdict = "unknown" if self.is_untold else worst.verdict
+        return form.draft, replace(worst, verdict=verdict, reasons=tuple(reasons))
 
-    async def accepted_forms(self, drafts: "tuple[Draft, ...]") -> "tuple[Draft, ...]":
-        """Return those of *drafts* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
+    async def _forms(self, sender: bytes, routes: Sequence[Route]) -> tuple[Form, ...]:
+        """Return the calls to try: with the asset that the transfer names to pay, else alone, then with the relay's asset beside it."""
+        from scenarioctl.transactions.simulation.balances import free_balance
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+
+        transfer = self.transfer
+        aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
+        if transfer.remote_fee_asset is not None:
+            fee = await self._quote_remote_fee(sender)
+            drafts = self._build_candidates(remote_fee=fee, last_hop_fee=aside)
+            return tuple(Form(draft=draft, beside=self.beside, notes=self.notes) for draft in drafts)
+        forms = tuple(Form(draft=draft) for draft in self._build_candidates(last_hop_fee=aside))
+        held = self.assets.at(transfer.source, "1/Here")
+        if held is None or not pays_with_itself(transfer):
+            return forms
+        hub = transfer.destination.name
+        try:
+            fee = await self._quote_native_fee(await self._destination_table())
+            balance = await free_balance(self.clients(transfer.source), held, sender)
+        except (Inconclusive, ChainUnreachable) as problem:
+            self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {hub} could not be asked for ({problem})"
+            self.is_untold = True
+            return forms
+        if balance < fee:
+            self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {hub}, but the sender can spend {held.amount(balance)} on {transfer.source.name}"
+            return forms
+        drafts = self._build_candidates(native_fee=fee, last_hop_fee=aside)
+        note = (
+            f"{held.amount(fee)} goes along and pays the fee on {hub}; what is left of it is the receiver's"
+        )
+        return (*forms, *(Form(draft=draft, beside=(held, fee), notes=(note,)) for draft in drafts))
+
+    def _build_candidates(
+        self, *, native_fee: int = 0, remote_fee: int = 0, last_hop_fee: int | None
+    ) -> "tuple[Draft, ...]":
+        return build_candidates(
+            self.transfer,
+            self.table,
+            assets=self.assets,
+            destination_table=self.known_destination,
+            native_fee=native_fee,
+            remote_fee=remote_fee,
+            last_hop_fee=last_hop_fee,
+        )
+
+    async def accepted_forms(self, forms: tuple[Form, ...]) -> tuple[Form, ...]:
+        """Return those of *forms* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
 
         InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart
         where the parachain accepts both; the backing would end up in the wrong place.
@@ -333,7 +375,7 @@ class TransferBuilder:
         transfer = self.transfer
         asked = teleport_asked_for(transfer, self.assets)
         if asked is None:
-            return drafts
+            return forms
         hub, parachain = asked
         name = transfer.asset.display_name
         try:
@@ -342,7 +384,7 @@ class TransferBuilder:
             raise ChainUnreachable(
                 f"whether {hub.name} takes {name} from {parachain.name} by teleport could not be asked for ({problem})"
             ) from None
-        accepted = tuple(draft for draft in drafts if _is_teleport(draft) == teleports)
+        accepted = tuple(form for form in forms if _is_teleport(form.draft) == teleports)
         if not accepted:
             raise refusal(
                 transfer,
@@ -390,15 +432,10 @@ class TransferBuilder:
         return self.transfer.asset.amount(amount)
 
 
-def _has_fee_beside(draft: "Draft") -> bool:
-    arguments = draft.call.args
-    return bool(arguments["assets_transfer_type"] != arguments["fees_transfer_type"])
-
-
 def _is_teleport(draft: "Draft") -> bool:
     return bool(draft.call.args["assets_transfer_type"] == "Teleport")
 
 
-def _say_type(draft: "Draft") -> str:
-    kind = "a teleport" if _is_teleport(draft) else "a reserve transfer"
-    return f"{kind} with its fee beside it" if _has_fee_beside(draft) else kind
+def _say_type(form: Form) -> str:
+    kind = "a teleport" if _is_teleport(form.draft) else "a reserve transfer"
+    return kind if form.beside is None else f"{kind} with {form.beside[0].display_name} beside it"

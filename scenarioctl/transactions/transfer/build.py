@@ -14,7 +14,7 @@ from scenarioctl.transactions.transfer.local_transfer import build_local_transfe
 from scenarioctl.transactions.transfer.request import Transfer, check_request
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
-from scenarioctl.transactions.transfer.ways import Route, location_on, pays_with_itself
+from scenarioctl.transactions.transfer.ways import Route, location_on
 from scenarioctl.transactions.transfer.xcm_calls import RemoteFee, TransferContext
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
@@ -93,9 +93,9 @@ def build_candidates(
     remote_fee: int = 0,
     last_hop_fee: int | None = None,
 ) -> tuple[Draft, ...]:
-    """Return the calls that might make a transfer which `build_transfer` refuses; none for most.
+    """Return the calls that might make a transfer which `build_transfer` refuses, one for each way; none for most.
 
-    None of them is safe: some succeed on the source and lose the tokens.  Only a dry run of every hop that ends in
+    *native_fee* and *remote_fee* go along as they do in `build_transfer`.  None of the calls is safe: some succeed on the source and lose the tokens.  Only a dry run of every hop that ends in
     the beneficiary's credit may open one.  *last_hop_fee* is set aside, raw, where a way needs it; without it, half of
     the amount.
     """
@@ -104,7 +104,6 @@ def build_candidates(
     if not routes:
         return ()
     version = choose_xcm_version(transfer, table, destination_table)
-    fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
     aside = transfer.amount // 2 if last_hop_fee is None else last_hop_fee
     contexts = (
         TransferContext(
@@ -113,10 +112,9 @@ def build_candidates(
             table=table,
             version=version,
             last_hop_fee=aside if route.needs_last_hop_fee else 0,
-            remote_fee=_remote_fee(transfer, route, fee, remote_fee),
+            remote_fee=_remote_fee(transfer, route, native_fee, remote_fee),
         )
         for route in routes
-        for fee in fees
     )
     return tuple(Draft(call=xcm_calls.build_candidate(context)) for context in contexts)
 
