@@ -331,6 +331,17 @@ def module_error(pallet: str, name: str) -> dict[str, Any]:
     return {"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
 
 
+def carrying(amount: int) -> Change:
+    """Let the message that leaves bring *amount*, all of which is credited but the fee."""
+
+    def change(network: FakeNetwork) -> None:
+        relay, hub = network.chains["polkadot"], network.chains["assetHub"]
+        relay.api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, message(amount=amount)))
+        hub.api["DryRunApi_dry_run_xcm"] = message_effects(minted(amount=max(amount - EXECUTION, 1)))
+
+    return change
+
+
 FAULTS: list[Any] = [
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", {"Err": "VersionedConversionFailed"}),
@@ -481,6 +492,19 @@ FAULTS: list[Any] = [
         "refused",
         "DOT would go from polkadot to assetHub with polkadot as its reserve, but assetHub backs it: no chain refuses this, and the backing would end up in the wrong place",
         id="a wrong reserve that nobody refuses",
+    ),
+    *(
+        pytest.param(
+            carrying(amount),
+            verdict,
+            f"1.5 DOT should leave polkadot, but {told}",
+            id=f"a message that carries {amount}",
+        )
+        for amount, verdict, told in (
+            (AMOUNT // 100, "refused", "its message carries 0.015 DOT"),
+            (2 * AMOUNT, "refused", "its message carries 3 DOT"),
+            (0, "unknown", "none is seen in its message"),
+        )
     ),
     pytest.param(
         balance(free=DOT),

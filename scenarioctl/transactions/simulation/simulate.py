@@ -281,18 +281,7 @@ class Simulation:
             self.computed = amount_of(asset, transfer.amount)
         else:
             arrival = self.arrival = await self._compute()
-            first = self.hops[0].sent[0] if self.hops[0].sent else None
-            identity = absolute(asset.location, destination.para_id)
-            if arrival is None:
-                pass
-            elif (
-                first is None
-                or carried_assets(first).get(_seen_by(first, identity, destination)) != transfer.amount
-            ):
-                self.findings.warnings.append(
-                    f"the message that leaves {source.name} does not carry {amount_of(transfer.asset, transfer.amount)}"
-                )
-            else:
+            if self._is_carried(transfer, asset) and arrival is not None:
                 self._expect(arrival, asset, destination)
         if self.failed:
             return
@@ -315,6 +304,26 @@ class Simulation:
             self.findings.unknowns.append(
                 f"{destination.name} credits {self.credited} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
             )
+
+    def _is_carried(self, transfer: "Transfer", asset: "Asset") -> bool:
+        """Refuse a call after which another amount goes on than *transfer* sends; *asset* is its asset on the destination."""
+        identity = absolute(asset.location, transfer.destination.para_id)
+        sent = self.hops[0].sent
+        if not sent or any(message.destination is None for message in sent):
+            # That it ends elsewhere, or where nobody knows, is told for itself.
+            return False
+        carried = sum(
+            carried_assets(message).get(_seen_by(message, identity, transfer.destination), 0)
+            for message in sent
+        )
+        should = f"{amount_of(transfer.asset, transfer.amount)} should leave {transfer.source.name}, but"
+        if not carried:
+            self.findings.unknowns.append(f"{should} none is seen in its message")
+        elif carried != transfer.amount:
+            self.findings.refusals.append(
+                f"{should} its message carries {amount_of(transfer.asset, carried)}"
+            )
+        return carried == transfer.amount
 
     async def check_rest_of_fee(self, transfer: "Transfer", fee_asset: "Asset") -> None:
         """Look for the beneficiary's credit of what is left of *fee_asset*, which goes along to pay."""
