@@ -3,15 +3,17 @@
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.trust import is_judged_by_runtime
+from scenarioctl.chains.trust import is_judged_by_runtime, trust_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.scale import Refusal, decode_compact
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.findings import Findings
 
 #: Bytes of the parent's hash, with which a header begins.  The compact number of the block follows.
 _PARENT = 32
@@ -25,6 +27,39 @@ async def check_para_ids(clients: Clients, chains: "Iterable[Chain]", registry: 
     for chain in chains:
         if is_judged_by_runtime(chain):
             await _check(clients, chain, registry)
+
+
+async def check_para_ids_on_way(
+    findings: "Findings", clients: Clients, hops: "Sequence[DryRunResult]", registry: "Registry"
+) -> None:
+    """Refuse messages between chains of *hops* if one without complete trust facts is not the parachain that it says."""
+    ends = [
+        chain
+        for hop in hops
+        if hop.message is not None
+        for chain in (hop.message.origin, hop.message.destination)
+        if chain is not None
+    ]
+    unanswered = {hop.chain.name for hop in hops if hop.unknown}
+    for name, chain in {each.name: each for each in ends}.items():
+        facts = trust_of(chain)
+        if facts is not None and not facts.partial:
+            continue
+        if not chain.genesis:
+            findings.unknowns.append(
+                f"no genesis of {name} is known, so another chain could answer for it; set genesis in [chains.{name}]"
+            )
+            continue
+        try:
+            await _check(clients, chain, registry)
+        except InvalidRequest as problem:
+            findings.refusals.append(str(problem))
+        except Inconclusive as problem:
+            # What leaves its hop open is said already.
+            if name not in unanswered:
+                findings.unknowns.append(
+                    f"whether the nodes of {name} are those of the parachain {chain.para_id} could not be asked for ({problem})"
+                )
 
 
 async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None:

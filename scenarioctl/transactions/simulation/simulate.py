@@ -23,6 +23,7 @@ from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.lost_receivers import check_lost_receivers
+from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
@@ -166,6 +167,9 @@ class Simulation:
             self.hops = await trace_call(
                 self.clients, self.assets.registry, self.chain, self.call, self.sender, charge=charge
             )
+        if transfer is None:
+            # Of a transfer they are asked before it is built.
+            await check_para_ids_on_way(self.findings, self.clients, self.hops, self.assets.registry)
         for hop in self.hops:
             if hop.failure:
                 self.findings.refusals.append(_say_failure(hop))

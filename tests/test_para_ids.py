@@ -1,0 +1,167 @@
+"""What `tx check` of bytes asks of a chain of which nothing is written: messages go by its para id, whatever node was asked."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.registry import Registry
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table_cache import save_cached
+from tests.conftest import Run
+from tests.messages import says
+from tests.network import FakeNetwork
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    AMOUNT,
+    ARRIVING,
+    BOB_KEY,
+    Check,
+    account,
+    call_effects,
+    fill,
+    info,
+    message,
+    message_effects,
+)
+from tests.test_parachains import BLOCK, HEAD, PARACHAIN
+
+PARA_ID = 2222
+THERE = {"parents": 1, "interior": {"X1": [{"Parachain": PARA_ID}]}}
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    """A relay chain, its Asset Hub, whose calls send DOT to a parachain of config.toml, and that parachain."""
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        relay, hub, own = (network.chains[name] for name in ("polkadot", "assetHub", "hydraDx"))
+        hub.api.update(
+            DryRunApi_dry_run_call=call_effects((THERE, message("ReserveAssetDeposited"))),
+            TransactionPaymentApi_query_info=info(10**7),
+            XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
+        )
+        hub.store("System", "Account", ALICE_KEY, value=account(10**12))
+        own.api.update(
+            DryRunApi_dry_run_xcm=message_effects(
+                {"Tokens": {"Deposited": {"currency_id": 5, "who": BOB_KEY, "amount": ARRIVING}}}
+            ),
+            XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
+            XcmPaymentApi_query_weight_to_asset_fee={"Ok": AMOUNT - ARRIVING},
+        )
+        own.store("ParachainInfo", "ParachainId", value=PARA_ID)
+        relay.store("Paras", "Heads", PARA_ID, value=HEAD)
+        genesis = Registry().find("hydraDx").genesis
+        own.node.answers["chain_getBlockHash"] = lambda *number: {(0,): genesis, (5,): BLOCK}.get(
+            number, HASH
+        )
+        save_cached(own.table, genesis, tmp_path / "cache" / "runtimes" / "own")
+        configure(network)
+        yield network
+
+
+HASH = "0x" + "11" * 32
+
+
+def configure(network: FakeNetwork, **changes: Any) -> None:
+    """Let hydraDx be the parachain, with *changes* of what config.toml says of it."""
+    nodes = {name: {"endpoints": [chain.node.url]} for name, chain in network.chains.items()}
+    genesis = Registry().find("hydraDx").genesis
+    own = {**PARACHAIN, "genesis": genesis, **nodes.pop("hydraDx"), **changes}
+    network.write({**nodes, "own": own})
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    """Run `tx check --json` of a call of the Asset Hub, or of a batch with it, and return the answer."""
+
+    def run(call: Call) -> dict[str, Any]:
+        data = network.chains["assetHub"].table.encode_call(call)
+        ended = scenarioctl(
+            *("--json", "--config", str(network.config), "tx", "check", "0x" + data.hex()),
+            *("--chain", "assetHub", "--sender", ALICE),
+        )
+        answer: dict[str, Any] = json.loads(ended.out)
+        return answer
+
+    return run
+
+
+REMARK = Call(pallet="System", method="remark", args={"remark": b"any call"})
+BATCH = Call(
+    pallet="Utility",
+    method="batch_all",
+    args={"calls": [{"System": {"remark": {"remark": b"one"}}}, {"System": {"remark": {"remark": b"two"}}}]},
+)
+
+
+@pytest.mark.parametrize("call", [REMARK, BATCH], ids=["call", "batch"])
+def test_a_message_to_the_parachain_that_its_relay_chain_knows_is_ok(check: Check, call: Call) -> None:
+    answer = check(call)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+
+
+@pytest.mark.parametrize("call", [REMARK, BATCH], ids=["call", "batch"])
+def test_a_message_that_would_go_to_another_chain_is_refused(
+    network: FakeNetwork, check: Check, call: Call
+) -> None:
+    network.chains["hydraDx"].store("ParachainInfo", "ParachainId", value=2034)
+
+    answer = check(call)
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == [says("chains.own.para_id", PARA_ID, 2034)]
+
+
+def test_a_block_that_the_relay_chain_does_not_know_is_refused(network: FakeNetwork, check: Check) -> None:
+    network.chains["polkadot"].store("Paras", "Heads", PARA_ID, value=HEAD + b"another")
+
+    assert check(REMARK)["reasons"] == [says("chains.own", f"not the parachain {PARA_ID}", "block 5")]
+
+
+def test_what_the_relay_chain_does_not_tell_is_unknown(network: FakeNetwork, check: Check) -> None:
+    network.chains["polkadot"].store("Paras", "Heads", PARA_ID, value=b"short")
+
+    answer = check(REMARK)
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [says("own", f"parachain {PARA_ID}", "polkadot", "could not be found")]
+
+
+def test_without_a_genesis_any_node_could_answer(network: FakeNetwork, check: Check) -> None:
+    configure(network, genesis="")
+
+    answer = check(REMARK)
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"][0] == says("no genesis", "[chains.own]")
+
+
+def test_each_chain_is_asked_once(network: FakeNetwork, check: Check) -> None:
+    two = call_effects((THERE, message("ReserveAssetDeposited")), (THERE, message("ReserveAssetDeposited")))
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = two
+
+    answer = check(REMARK)
+
+    assert [stop["chain"] for stop in answer["stops"]] == ["assetHub", "own", "own"]
+    assert network.chains["polkadot"].node.asked.count("state_getStorage") == 1
+
+
+def test_a_call_that_sends_no_message_asks_nothing(network: FakeNetwork, check: Check) -> None:
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects()
+
+    assert check(REMARK)["verdict"] == "ok"
+    assert network.chains["polkadot"].node.asked == []
+
+
+def test_a_chain_that_cannot_be_reached_is_named_once(network: FakeNetwork, check: Check) -> None:
+    configure(network, endpoints=["ws://127.0.0.1:1/"])
+
+    answer = check(REMARK)
+
+    assert answer["verdict"] == "unknown"
+    assert [reason.split(" (")[0] for reason in answer["reasons"]] == ["own cannot be reached"]
