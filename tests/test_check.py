@@ -538,6 +538,8 @@ def test_nothing_is_called_ok_that_is_not_shown(
     assert (answer["verdict"], answer["exit"]) == (verdict, {"refused": 6, "unknown": 5}[verdict])
     # Where a sentence goes on with the system's own words, its beginning counts.
     assert [given[: len(reason)] for given in answer["reasons"]] == [reason]
+    # Its route is open without a check.
+    assert answer["txdata"]
 
 
 def old_runtime(network: FakeNetwork, chain: str, file: str, spec_version: int) -> None:

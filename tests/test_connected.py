@@ -342,6 +342,25 @@ class TestRoutesThatOnlyADryRunOpens:
         assert (answer["verdict"], ended.code) == ("refused", 6)
         assert [reason for reason in answer["reasons"] if "beside" not in reason] == [says(*words)]
 
+    @pytest.mark.parametrize("verdict", ["ok", "refused", "unknown"])
+    def test_nobody_gets_bytes_that_no_check_has_proven(
+        self, network: FakeNetwork, scenarioctl: Run, verdict: str
+    ) -> None:
+        credit = message_effects() if verdict == "refused" else self.credited()
+        self.answers(network, teleports=True, teleport=credit, reserve=message_effects())
+        if verdict == "unknown":
+            network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = {"Err": "Unimplemented"}
+        wanted = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
+
+        ended = scenarioctl(
+            *("--json", "--config", str(network.config), "tx", "check", *wanted),
+            *("--destinationaddress", BOB, "--sender", ALICE),
+        )
+
+        answer = json.loads(ended.out)
+        assert answer["verdict"] == verdict
+        assert ("txdata" in answer) == (verdict == "ok")
+
     @pytest.mark.parametrize(("teleports", "way"), [(True, "Teleport"), (False, "DestinationReserve")])
     def test_the_way_back_is_the_one_that_the_asset_hub_takes(
         self, network: FakeNetwork, teleports: bool, way: str

@@ -431,4 +431,5 @@ def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "D
         spec_version=table.spec_version,
         offline=app.settings.offline,
         warnings=(*draft.warnings, *app.runtime_warnings(chain, table)),
+        unproven=draft.unproven,
     )

@@ -38,3 +38,5 @@ class UnsignedTransaction:
     notes: tuple[str, ...] = ()
     #: The result of a check, if one was requested.
     check: "Check | None" = None
+    #: Only a check could open its route, and didn't: nobody may get the bytes.
+    unproven: bool = False

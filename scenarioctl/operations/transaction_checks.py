@@ -1,7 +1,7 @@
 """Check a transaction before it is signed: what leaves, what each hop takes, what arrives."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
@@ -56,26 +56,35 @@ class CheckTransaction:
     fee_asset: str | int = ""
 
 
-class CheckedTransaction(CheckAnswer):
+class CheckedBytes(TypedDict):
+    #: The bare extrinsic that was checked; left out of a transfer that only a check opens, if the verdict isn't ok.
+    txdata: NotRequired["Hex"]
+
+
+class CheckedTransaction(CheckAnswer, CheckedBytes):
     chain: str
-    #: The bare extrinsic that was checked.
-    txdata: "Hex"
     spec_version: int
 
 
 async def check_transaction(app: Application, request: CheckTransaction) -> Result[CheckedTransaction]:
-    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-
     transaction, check = await find_check(app, request)
     return Result(
         answer={
             "chain": transaction.chain,
             **check.answer(),
-            "txdata": "0x" + bare_extrinsic(transaction.call_data).hex(),
+            **_bytes_of(transaction),
             "spec_version": transaction.spec_version,
         },
         notes=transaction.notes,
     )
+
+
+def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
+    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+
+    if transaction.unproven:
+        return {}
+    return {"txdata": "0x" + bare_extrinsic(transaction.call_data).hex()}
 
 
 async def find_check(app: Application, request: CheckTransaction) -> "tuple[UnsignedTransaction, Check]":

@@ -316,7 +316,7 @@ class TransferBuilder:
         if self.untried:
             reasons.append(self.untried)
         verdict = "unknown" if self.is_untold else worst.verdict
-        return form.draft, replace(worst, verdict=verdict, reasons=tuple(reasons))
+        return replace(form.draft, unproven=True), replace(worst, verdict=verdict, reasons=tuple(reasons))
 
     async def _forms(self, sender: bytes, routes: Sequence[Route]) -> tuple[Form, ...]:
         """Return the calls to try: with the asset that the transfer names to pay, else alone, then with the relay's asset beside it."""

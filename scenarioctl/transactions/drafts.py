@@ -12,3 +12,5 @@ class Draft:
     call: Call
     #: Sentences for the signer.
     warnings: tuple[str, ...] = ()
+    #: Only a check could open its route, and didn't: nobody may get the bytes.
+    unproven: bool = False
