@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.registry import Registry
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import (
     ETHEREUM,
@@ -19,8 +22,13 @@ from scenarioctl.transactions.signing.signatures import (
     verify_signature,
 )
 from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, assemble
+from scenarioctl.transactions.simulation.dry_run import DryRunResult
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.xcm_programs import named_accounts
 from tests.conftest import Run
 from tests.messages import says
+from tests.runner import finish
 from tests.runtimes import bundled
 from tests.signing import ALITH, ALITH_KEY, ethereum_signature
 
@@ -152,3 +160,44 @@ def test_an_address_of_the_wrong_kind_is_refused(
     )
 
     assert (ended.out, ended.err, ended.code) == ("", says(*said).printed, 2)
+
+
+def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> None:
+    amount, delivery = 10**18, 55
+    here = {"parents": 0, "interior": "Here"}
+    paid = {
+        "paying": {"parents": 0, "interior": {"X1": [MYTHOS.account_format.junction(ALITH)]}},
+        "fees": [{"id": here, "fun": {"Fungible": delivery}}],
+    }
+    events = (
+        Event(pallet="Balances", name="Burned", fields={"who": ALITH, "amount": amount}),
+        Event(pallet="Balances", name="Burned", fields={"who": ALITH, "amount": delivery}),
+        Event(pallet="PolkadotXcm", name="FeesPaid", fields=paid),
+    )
+
+    def clients(chain: Chain) -> Client:
+        raise RuntimeError(f"{chain.name} is asked")
+
+    recipients = RecipientCheck(
+        findings=Findings(),
+        clients=clients,
+        assets=Assets(Registry()),
+        hops=[DryRunResult(chain=MYTHOS, events=events)],
+        sender=ALITH,
+        beneficiary=None,
+        named=frozenset(),
+        named_on=frozenset(),
+    )
+    finish(recipients.read())
+
+    assert [value for _, value in recipients.sent()] == [amount]
+    assert [(leaving.account, leaving.amount.value) for leaving in recipients.leaves] == [(EVM, amount)]
+
+
+@pytest.mark.parametrize("account", [ALITH, bytes(range(32))])
+def test_a_program_names_accounts_of_either_length(account: bytes) -> None:
+    program = [
+        {"DepositAsset": {"beneficiary": {"X1": [{"AccountKey20": {"network": None, "key": account}}]}}}
+    ]
+
+    assert list(named_accounts(program)) == [account]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import absolute, junctions_of, write_location
 from scenarioctl.chains.trust import chain_beyond
 from scenarioctl.model.calls import Call
@@ -225,9 +226,9 @@ def _is_account(location: Any) -> bool:
 
 
 def named_accounts(value: Any) -> Iterator[bytes]:
-    """Give everything of 32 bytes in a call or a program, which all its accounts are."""
+    """Give everything in a call or a program that is as long as an account, which all its accounts are."""
     if isinstance(value, bytes):
-        if len(value) == 32:
+        if len(value) in ACCOUNT_FORMATS:
             yield value
     elif isinstance(value, Mapping):
         for item in value.values():

@@ -346,7 +346,7 @@ def _paid_fees(events: Sequence["Event"], payer: bytes, chain: "Chain") -> dict[
         if (
             event.pallet in XCM_PALLETS
             and event.name == "FeesPaid"
-            and _is_account(event.fields["paying"], payer)
+            and _is_account(event.fields["paying"], payer, chain)
         ):
             for item in event.fields["fees"]:
                 place = write_location(item["id"])
@@ -355,8 +355,9 @@ def _paid_fees(events: Sequence["Event"], payer: bytes, chain: "Chain") -> dict[
     return sums
 
 
-def _is_account(location: Any, account: bytes) -> bool:
+def _is_account(location: Any, account: bytes, chain: "Chain") -> bool:
+    name, field = chain.account_format.junction_name, chain.account_format.junction_field
     return any(
-        isinstance(junction, Mapping) and junction.get("AccountId32", {}).get("id") == account
+        isinstance(junction, Mapping) and junction.get(name, {}).get(field) == account
         for junction in junctions_of(location)
     )
