@@ -11,6 +11,7 @@ import tomli_w
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.connected_transfer import Form, TransferBuilder
 from scenarioctl.transactions.simulation.para_ids import check_para_ids
@@ -19,7 +20,7 @@ from scenarioctl.transactions.transfer.build import build_candidates
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
 from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
-from tests.conftest import Run
+from tests.conftest import DATA, Run
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import BOB, bundled
@@ -257,6 +258,30 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     with pytest.raises(InvalidRequest) as refused:
         finish(builder.accepted_forms(forms))
     assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
+
+
+@pytest.mark.parametrize(("answers", "version"), [(True, "V4"), (False, "V5")])
+def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: bool, version: str) -> None:
+    """What is known of it without asking may be another runtime; the check says if it can't be asked."""
+    known = registry()
+    wanted = transfer("assetHub", "own", "DOT", known)
+    older = read_metadata((DATA / "metadata" / "polkadot-1002005.v14.scale").read_bytes())
+
+    class Destination:
+        async def table(self) -> RuntimeTable:
+            if not answers:
+                raise ChainUnreachable("it went away")
+            return older
+
+    builder = replace(
+        builder_of(wanted, known, True),
+        clients=lambda _: Destination(),  # type: ignore[arg-type, return-value]
+        known_destination=bundled("assetHub"),
+    )
+
+    (form,) = finish(builder._forms(BOB, candidate_routes(wanted, Assets(known))))
+
+    assert list(form.draft.call.args["dest"]) == [version]
 
 
 def candidate_forms(builder: TransferBuilder) -> tuple[Form, ...]:

@@ -5,10 +5,11 @@ transfers have one form, and need none of it.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
@@ -327,9 +328,10 @@ class TransferBuilder:
         aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
         if transfer.remote_fee_asset is not None:
             fee = await self._quote_remote_fee(sender)
-            drafts = self._build_candidates(remote_fee=fee, last_hop_fee=aside)
+            drafts = await self._build_candidates(remote_fee=fee, last_hop_fee=aside)
             return tuple(Form(draft=draft, beside=self.beside, notes=self.notes) for draft in drafts)
-        forms = tuple(Form(draft=draft) for draft in self._build_candidates(last_hop_fee=aside))
+        alone = await self._build_candidates(last_hop_fee=aside)
+        forms = tuple(Form(draft=draft) for draft in alone)
         held = self.assets.at(transfer.source, "1/Here")
         if held is None or not pays_with_itself(transfer):
             return forms
@@ -344,20 +346,25 @@ class TransferBuilder:
         if balance < fee:
             self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {hub}, but the sender can spend {held.amount(balance)} on {transfer.source.name}"
             return forms
-        drafts = self._build_candidates(native_fee=fee, last_hop_fee=aside)
+        drafts = await self._build_candidates(native_fee=fee, last_hop_fee=aside)
         note = (
             f"{held.amount(fee)} goes along and pays the fee on {hub}; what is left of it is the receiver's"
         )
         return (*forms, *(Form(draft=draft, beside=(held, fee), notes=(note,)) for draft in drafts))
 
-    def _build_candidates(
+    async def _build_candidates(
         self, *, native_fee: int = 0, remote_fee: int = 0, last_hop_fee: int | None
     ) -> "tuple[Draft, ...]":
+        destination_table = self.known_destination
+        # Where it can't be asked for, the check says so.
+        with suppress(ChainRefused, ChainUnreachable):
+            # Fees are quoted in the XCM version that this one knows.
+            destination_table = await self._destination_table()
         return build_candidates(
             self.transfer,
             self.table,
             assets=self.assets,
-            destination_table=self.known_destination,
+            destination_table=destination_table,
             native_fee=native_fee,
             remote_fee=remote_fee,
             last_hop_fee=last_hop_fee,
