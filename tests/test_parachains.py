@@ -284,6 +284,39 @@ def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: b
     assert list(form.draft.call.args["dest"]) == [version]
 
 
+@pytest.mark.parametrize(
+    ("source", "sender"),
+    [("polkadot", None), ("polkadot", BOB), ("people", BOB)],
+    ids=["built", "checked", "tried"],
+)
+def test_offline_is_advised_only_where_it_builds_the_transfer(source: str, sender: bytes | None) -> None:
+    known = registry()
+    wanted = transfer(source, "hydraDx", "DOT", known)
+
+    class Destination:
+        chain = known.find("hydraDx")
+
+        async def table(self) -> RuntimeTable:
+            return bundled("hydraDx")
+
+        async def raw_runtime_call(self, *_: object) -> None:
+            raise ChainUnreachable("it went away")
+
+    builder = replace(
+        builder_of(wanted, known, True),
+        clients=lambda _: Destination(),  # type: ignore[arg-type, return-value]
+        table=bundled("polkadot"),
+    )
+
+    with pytest.raises(ChainUnreachable) as unknown:
+        if source == "people":
+            finish(builder._forms(BOB, candidate_routes(wanted, builder.assets)))
+        finish(builder.build(sender))
+
+    assert str(unknown.value) == says("last hop", "it went away")
+    assert ("--offline" in str(unknown.value)) == (sender is None)
+
+
 def candidate_forms(builder: TransferBuilder) -> tuple[Form, ...]:
     drafts = build_candidates(builder.transfer, builder.table, assets=builder.assets)
     return tuple(Form(draft=draft) for draft in drafts)

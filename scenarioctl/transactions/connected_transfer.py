@@ -89,7 +89,9 @@ class TransferBuilder:
             route = find_route(self.transfer, self.assets, fee_settled=False)
             if route.needs_last_hop_fee:
                 table = await self._destination_table()
-                fee = await self._quote_last_hop(route)
+                # A check, and the largest amount, are refused offline.
+                advice = "; --offline sets half of the amount aside for it" if sender is None else ""
+                fee = await self._quote_last_hop(route, advice=advice)
                 return self._build(destination_table=table, last_hop_fee=fee)
             if pays_with_itself(self.transfer):
                 return await self._build_with_fee(sender)
@@ -148,8 +150,11 @@ class TransferBuilder:
         self.beside = found.beside
         return found.draft
 
-    async def _quote_last_hop(self, route: Route) -> int:
-        """Return what to set aside for the last hop, raw; InvalidRequest if the amount is no more than that."""
+    async def _quote_last_hop(self, route: Route, *, advice: str = "") -> int:
+        """Return what to set aside for the last hop, raw; InvalidRequest if the amount is no more than that.
+
+        ChainUnreachable, with *advice*, if a chain doesn't tell.
+        """
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
         from scenarioctl.transactions.simulation.xcm_fees import quote_last_hop_fee
 
@@ -162,7 +167,7 @@ class TransferBuilder:
         except Inconclusive as problem:
             raise ChainUnreachable(
                 f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem})",
-                advice="; --offline sets half of the amount aside for it",
+                advice=advice,
             ) from None
         if transfer.amount <= fee:
             raise InvalidRequest(
