@@ -14,7 +14,9 @@ from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
+from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
 from tests.live.conftest import Live
@@ -155,6 +157,30 @@ def test_what_the_runtime_does_not_take_stays_closed(app: Application) -> None:
     assert check is not None
     assert check.verdict == "refused"
     assert "; ".join(check.reasons) == says("liveParachain", "lost")
+
+
+def test_bytes_for_a_para_id_that_another_chain_has_are_refused(app: Application) -> None:
+    """What bytes bring isn't listed there, so that no check of them is ok."""
+    parachain = app.registry.find("liveParachain")
+    transaction = draft(app, "liveHub", "liveParachain", "1984", 10**9, fresh(32))
+    request = CheckTransaction(
+        tx="0x" + transaction.call_data.hex(), chain="liveHub", sender="0x" + ALICE.public_key.hex()
+    )
+
+    def check_bytes(para_id: int) -> Check:
+        storage = {"ParachainInfo": {"ParachainId": para_id}}
+        finish(app.client(parachain).call("dev_setStorage", storage))
+        tell_relay(app, app.registry.find("liveRelay"), parachain)
+        return finish(find_check(app, request))[1]
+
+    try:
+        wrong = check_bytes(2036)
+    finally:
+        right = check_bytes(2035)
+
+    assert not [reason for reason in right.reasons if "another chain" in reason or "asked for" in reason]
+    assert wrong.verdict == "refused"
+    assert wrong.reasons[0] == says("chains.liveParachain.para_id", 2035, 2036)
 
 
 def test_without_a_check_it_is_refused(app: Application) -> None:
