@@ -1,4 +1,4 @@
-"""What `tx check` of bytes asks of a chain of which nothing is written: messages go by its para id, whatever node was asked."""
+"""`tx check` of bytes that go to a chain of which nothing is written: by its para id, whatever node was asked."""
 
 import json
 from collections.abc import Iterator
@@ -165,3 +165,23 @@ def test_a_chain_that_cannot_be_reached_is_named_once(network: FakeNetwork, chec
 
     assert answer["verdict"] == "unknown"
     assert [reason.split(" (")[0] for reason in answer["reasons"]] == ["own cannot be reached"]
+
+
+def test_what_may_be_credited_by_an_unknown_id_is_not_called_lost(network: FakeNetwork, check: Check) -> None:
+    """What a check of the transfer recognizes by its amount."""
+    configure(network, assets=[])
+
+    answer = check(REMARK)
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [says("unlisted", "own")]
+
+
+def test_what_nobody_is_credited_with_is_lost_by_whatever_id(network: FakeNetwork, check: Check) -> None:
+    configure(network, assets=[])
+    network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = message_effects()
+
+    answer = check(REMARK)
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == [says("1/Here", "own", "lost")]

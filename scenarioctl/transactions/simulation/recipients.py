@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, across, junctions_of, write_location
+from scenarioctl.chains.locations import absolute, across, junctions_of, seen_from, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import incoming_assets
@@ -180,7 +180,9 @@ class RecipientCheck:
             ):
                 continue
             amount = self._say_amount(hop.chain, identity, lost)
-            if hop.message is not None or (call is not None and any(local_messages(call))):
+            if hop.message is not None and self._may_be_credited(hop, identity):
+                self.findings.unknowns.append(say_unlisted(hop.chain))
+            elif hop.message is not None or (call is not None and any(local_messages(call))):
                 self.findings.refusals.append(
                     f"{amount} that {'reaches' if hop.message is not None else 'leaves accounts on'} {hop.chain.name} is credited to nobody: it would be lost"
                 )
@@ -188,6 +190,12 @@ class RecipientCheck:
                 self.findings.unknowns.append(
                     f"{amount} leaves accounts on {hop.chain.name}, but no account is seen to receive it"
                 )
+
+    def _may_be_credited(self, hop: "DryRunResult", identity: str) -> bool:
+        """Tell whether somebody gets what may be the asset *identity*, by an id that is not known here."""
+        return asset_at(self.assets, hop.chain, identity) is None and any(
+            not move.asset.location for _, move in self.received_on(hop)
+        )
 
     async def _least(self, chain: "Chain", identity: str) -> int:
         asset = asset_at(self.assets, chain, identity)
@@ -287,7 +295,14 @@ class RecipientCheck:
 
     def _say_amount(self, chain: "Chain", identity: str, value: int) -> str:
         asset = asset_at(self.assets, chain, identity)
-        return str(Amount(value=value, asset=identity) if asset is None else amount_of(asset, value))
+        if asset is None:
+            # The relay chain's own asset has no name but its place.
+            return str(Amount(value=value, asset=identity or seen_from(identity, chain.para_id)))
+        return str(amount_of(asset, value))
+
+
+def say_unlisted(chain: "Chain") -> str:
+    return f"a message brings an unlisted asset to {chain.name}, so its credit could not be checked"
 
 
 def _say(party: AccountRole, chain: "Chain") -> str:

@@ -24,7 +24,7 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.lost_receivers import check_lost_receivers
 from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
-from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.simulation.recipients import RecipientCheck, say_unlisted
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
@@ -376,9 +376,7 @@ class Simulation:
             brought = [asset_at(self.assets, hop.chain, identity) for identity, _ in incoming_assets(message)]
             known = [asset for asset in brought if asset is not None]
             if len(known) < len(brought):
-                self.findings.unknowns.append(
-                    f"a message brings an unlisted asset to {hop.chain.name}, so its credit could not be checked"
-                )
+                self.findings.unknowns.append(say_unlisted(hop.chain))
             fees = message.first("BuyExecution")
             fee_place = "" if fees is None else write_location(fees["fees"]["id"])
             # What only pays the fee for others may be used up.
