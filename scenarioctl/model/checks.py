@@ -44,7 +44,8 @@ class Step:
 
     #: Literal of the chain.
     chain: str
-    #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `computed arrival` or `arrives`.
+    #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `relayer`, `receiver deposit`, `computed arrival` or
+    #: `arrives`.
     what: str
     amount: Amount
 

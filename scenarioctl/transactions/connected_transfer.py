@@ -186,6 +186,7 @@ class TransferBuilder:
         InvalidRequest if the destination takes no fees in it now, ChainUnreachable if it doesn't tell.
         """
         from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+        from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
         from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, quote_remote_fee
 
@@ -203,13 +204,24 @@ class TransferBuilder:
                 raise InvalidRequest(
                     f"{named} can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there"
                 )
+            sent = self.assets.counterpart(transfer.asset, destination)
+            deposit = 0
+            if sent is not None:
+                deposit = await receiver_deposit(
+                    self.clients(destination),
+                    self.assets,
+                    asset=sent,
+                    pays=arriving,
+                    receiver=transfer.beneficiary,
+                )
             fee = await quote_remote_fee(
                 self.clients,
                 transfer,
                 route,
                 self.table,
                 destination_table=table,
-                deposit=await existential_deposit(self.clients(destination), arriving),
+                # Prices may have risen by then.
+                deposit=await existential_deposit(self.clients(destination), arriving) + 2 * deposit,
             )
             held = fee if sender is None else await free_balance(self.clients(transfer.source), asset, sender)
         except Inconclusive as problem:
@@ -224,6 +236,10 @@ class TransferBuilder:
         self.notes = (
             f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",
         )
+        if deposit:
+            self.notes += (
+                f"The receiver holds no {transfer.asset.display_name} on {destination.name} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
+            )
         return fee
 
     async def _build_with_fee(self, sender: bytes | None) -> "Draft":

@@ -1,6 +1,7 @@
 """An asset in which no destination takes fees, with another one beside it that pays there.
 
-The asset is made on the rig: its number is that of WUD, it is no sufficient one, and it has no pool and no price.
+Two are made on the rig, without pool or price: one with the number of WUD, which on the exchange keeps accounts alive, and
+one that does so on neither chain.
 """
 
 import tomllib
@@ -15,7 +16,7 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
-from scenarioctl.transactions.simulation.balance_changes import find_credit
+from scenarioctl.transactions.simulation.balance_changes import find_credit, find_debit
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.live.conftest import Live
 from tests.live.network import Network
@@ -35,9 +36,11 @@ pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 
 ALICE = dev_key("//Alice")
 WUD = 31337
-PLACE = f"1/Parachain(1000)/PalletInstance(50)/GeneralIndex({WUD})"
-#: Its id on the exchange, where root can register those below a million.
-NUMBER = 85
+PLACE = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex"
+#: Their ids on the exchange, where root can register those below a million.
+NUMBER, SCARCE_NUMBER = 85, 86
+#: The other one, on the Asset Hub; it comes before USDT in a message.
+SCARCE = 1000
 UNIT = 10**10
 LEAST = 10**7
 
@@ -48,40 +51,25 @@ def network(
 ) -> Iterator[Network]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint
     document = tomllib.loads(live_config.read_text())
-    wud = {"symbol": "WUD", "decimals": 10, "pays_fees": False}
-    document["chains"]["liveHub"]["assets"].append({**wud, "id": str(WUD)})
-    document["chains"]["liveDex"]["assets"].append({**wud, "id": str(NUMBER), "location": PLACE})
+    for here, there, symbol in ((WUD, NUMBER, "WUD"), (SCARCE, SCARCE_NUMBER, "SCARCE")):
+        made = {"symbol": symbol, "decimals": 10, "pays_fees": False}
+        document["chains"]["liveHub"]["assets"].append({**made, "id": str(here)})
+        there_too = {**made, "id": str(there), "location": f"{PLACE}({here})"}
+        document["chains"]["liveDex"]["assets"].append(there_too)
     path = tmp_path_factory.mktemp("remote_fee") / "config.toml"
     path.write_text(tomli_w.dumps(document))
     app = Application(load_settings({"config": str(path)}, {}))
     network = Network(app)
-    create_wud(network)
+    create_assets(network)
     yield network
     finish(app.close())
 
 
-def create_wud(network: Network) -> None:
-    """Create the asset on both chains, give it to Alice on both, and back what pays on the way back."""
+def create_assets(network: Network) -> None:
+    """Create both assets on both chains, give them to Alice, and back what pays on the way back."""
     app, hub, dex = network.app, network.hub, network.dex
-    if finish(app.client(hub).storage("Assets", "Asset", WUD)) is None:
-        alice = {"Id": ALICE.public_key}
-        created = {"id": WUD, "admin": alice, "min_balance": LEAST}
-        send(app, hub, Call(pallet="Assets", method="create", args=created), ALICE)
-        minted = {"id": WUD, "beneficiary": alice, "amount": 10**6 * UNIT}
-        send(app, hub, Call(pallet="Assets", method="mint", args=minted), ALICE)
-    if finish(app.client(dex).storage("AssetRegistry", "Assets", NUMBER)) is None:
-        arguments = {
-            "asset_id": NUMBER,
-            "name": b"WUD",
-            "asset_type": "Token",
-            "existential_deposit": LEAST,
-            "symbol": b"WUD",
-            "decimals": 10,
-            "location": shape_location(read_location(PLACE), 5),
-            "xcm_rate_limit": None,
-            "is_sufficient": True,
-        }
-        act_as_root(app, dex, Call(pallet="AssetRegistry", method="register", args=arguments))
+    create_asset(network, WUD, NUMBER, sufficient=True)
+    create_asset(network, SCARCE, SCARCE_NUMBER, sufficient=False)
     fund_teleports(app, network.relay, hub, ALICE)
     native, usdt = (
         {"parents": 1, "interior": "Here"},
@@ -96,17 +84,41 @@ def create_wud(network: Network) -> None:
     wait_for_quiet(app, dex)
 
 
+def create_asset(network: Network, here: int, there: int, *, sufficient: bool) -> None:
+    app, hub, dex = network.app, network.hub, network.dex
+    if finish(app.client(hub).storage("Assets", "Asset", here)) is None:
+        alice = {"Id": ALICE.public_key}
+        created = {"id": here, "admin": alice, "min_balance": LEAST}
+        send(app, hub, Call(pallet="Assets", method="create", args=created), ALICE)
+        minted = {"id": here, "beneficiary": alice, "amount": 10**6 * UNIT}
+        send(app, hub, Call(pallet="Assets", method="mint", args=minted), ALICE)
+    if finish(app.client(dex).storage("AssetRegistry", "Assets", there)) is None:
+        name = f"asset {there}".encode()
+        arguments = {
+            "asset_id": there,
+            "name": name,
+            "asset_type": "Token",
+            "existential_deposit": LEAST,
+            "symbol": name.replace(b" ", b""),
+            "decimals": 10,
+            "location": shape_location(read_location(f"{PLACE}({here})"), 5),
+            "xcm_rate_limit": None,
+            "is_sufficient": sufficient,
+        }
+        act_as_root(app, dex, Call(pallet="AssetRegistry", method="register", args=arguments))
+
+
 def credits(
     network: Network, transaction: UnsignedTransaction, destination: str, assets: list[str], to: bytes
 ) -> list[int]:
-    """Sign and submit *transaction*, and return what *to* is credited with on the destination of each of its *assets* there."""
+    """Sign and submit *transaction*, and return what *to* keeps on the destination of each of its *assets* there."""
     last = network.app.registry.find(destination)
     before, _ = finish(network.app.client(last).head())
     source = network.app.registry.find(transaction.chain)
     send(network.app, source, transaction.call_data, ALICE)
     held = [network.app.assets.find(last, asset) for asset in assets]
     for events in blocks_after(network.app, last, before):
-        found = [find_credit(events, asset, to) for asset in held]
+        found = [find_credit(events, asset, to) - find_debit(events, asset, to) for asset in held]
         if any(found):
             return found
     return []
@@ -144,6 +156,28 @@ def test_both_arrive_as_predicted(
     got = credits(network, transaction, destination, arriving, to)
     assert check.computed.value == check.credited.value == got[0] == 1000 * UNIT
     assert sorted(step.amount.value for step in last) == sorted(got * 2)
+
+
+@pytest.mark.parametrize(("pays", "arriving"), [("KSM", "DOT"), ("USDT", "USDT")])
+def test_a_new_receiver_pays_the_deposit_out_of_what_goes_along(
+    network: Network, pays: str, arriving: str
+) -> None:
+    """USDT is deposited after the asset itself."""
+    to = fresh(32)
+
+    transaction = network.draft("liveHub", "liveDex", str(SCARCE), 1000 * UNIT, to=to, remote_fee_asset=pays)
+
+    check = transaction.check
+    assert check is not None
+    print(f"\n{check.verdict} {check.reasons} {check.warnings} {transaction.warnings}")
+    for step in check.steps:
+        print(step)
+    assert (check.verdict, check.reasons) == ("ok", ())
+    arrives = [step.amount.value for step in check.steps if step.what in ("arrives", "computed arrival")]
+    taken = [step.amount.value for step in check.steps if step.what == "receiver deposit"]
+    got = credits(network, transaction, "liveDex", [str(SCARCE_NUMBER), arriving], to)
+    assert len(taken) == 1
+    assert arrives == [got[0], got[0], got[1], got[1]]
 
 
 def test_it_is_refused_without_what_pays(network: Network) -> None:

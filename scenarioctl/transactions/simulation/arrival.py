@@ -16,7 +16,9 @@ from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 from scenarioctl.transactions.xcm_programs import read_instruction
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
 
 #: What an Asset Hub asks for a fee in another asset than its own.
 _POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
@@ -111,6 +113,18 @@ def carried_assets(message: XcmMessage) -> dict[str, int]:
             with suppress(ValueError):
                 carried.remove((fee.identity, fee.amount))
     return dict(carried)
+
+
+def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: "Chain") -> int | None:
+    """Return how much of *asset*, which *destination* lists, leaves in *messages*; None if there is none, or one goes nowhere known."""
+    identity = absolute(asset.location, destination.para_id)
+    found = 0
+    for message in messages:
+        there = message.destination
+        if there is None:
+            return None
+        found += carried_assets(message).get(across(identity, destination.consensus, there.consensus), 0)
+    return found if messages else None
 
 
 def _is_rest(name: str, fields: Any) -> bool:

@@ -122,6 +122,15 @@ def find_credit(events: Sequence[Event], asset: "Asset", account: bytes) -> int:
     return total + _count_once(kinds)
 
 
+def find_debit(events: Sequence[Event], asset: "Asset", account: bytes) -> int:
+    """Return how much of *asset* the events take from *account*, raw."""
+    return sum(
+        amount
+        for event, label, debited, _, amount in _read(events)
+        if debited == account and _KINDS[event.pallet] == asset.kind and _is_asset(label, asset)
+    )
+
+
 def _read(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes | None, bytes | None, int]]:
     """Give each event that moves something: the asset's label, who loses it, who gets it, and how much."""
     tokens = [

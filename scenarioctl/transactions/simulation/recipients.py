@@ -120,7 +120,7 @@ class RecipientCheck:
                 )
 
     def warn_of_shares(self) -> None:
-        """Say who shares what one message brings, and what leaves others than the sender."""
+        """Say who shares what one message brings."""
         for hop in self.hops:
             shares = self.received_on(hop)
             if hop.message is not None and len({party.account for party, _ in shares}) > 1:
@@ -131,11 +131,17 @@ class RecipientCheck:
                 self.findings.warnings.append(
                     f"several accounts share the assets that reach {hop.chain.name}: {said}"
                 )
+
+    def warn_of_losses(self) -> None:
+        """Say what leaves others than the sender."""
         for holding in self.leaves:
-            if holding.role != "the sender":
-                self.findings.warnings.append(
-                    f"{holding.amount} leaves {holding.account} on {holding.chain}, which is not the sender"
-                )
+            if holding.role == "the beneficiary":
+                told = f"leaves the beneficiary {holding.account} on {holding.chain}"
+            elif holding.role != "the sender":
+                told = f"leaves {holding.account} on {holding.chain}, which is not the sender"
+            else:
+                continue
+            self.findings.warnings.append(f"{holding.amount} {told}")
 
     async def check_sums(self, call: "Call | None") -> None:
         """Hold what comes to each chain against what goes to accounts, to other chains and for fees there.

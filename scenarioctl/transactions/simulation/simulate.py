@@ -8,21 +8,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, across, write_location
+from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
 from scenarioctl.transactions.simulation.arrival import (
     Arrival,
-    carried_assets,
+    carried_amount,
     compute_arrival,
     incoming_assets,
 )
 from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
-from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.costs import CostCheck
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage, read_programs, trace_call
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
+from scenarioctl.transactions.simulation.fee_beside import FeeBesideCheck
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.lost_receivers import check_lost_receivers
+from scenarioctl.transactions.simulation.missing_credit import say_no_credit
 from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
 from scenarioctl.transactions.simulation.recipients import RecipientCheck, say_unlisted
 from scenarioctl.transactions.simulation.reserves import check_reserves
@@ -30,6 +31,7 @@ from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusiv
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
 
 if TYPE_CHECKING:
@@ -63,9 +65,21 @@ async def simulate_transfer(
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
     await checker.check_arrival(transfer)
-    if transfer.remote_fee_asset is not None:
-        await checker.check_rest_of_fee(transfer, transfer.remote_fee_asset)
+    if beside is not None and not is_bridged(transfer):
+        # Over a bridge, what pays stays on the way.
+        asset, amount = beside
+        await FeeBesideCheck(
+            findings=checker.findings,
+            clients=clients,
+            assets=assets,
+            hops=checker.hops,
+            transfer=transfer,
+            asset=asset,
+            amount=amount,
+            arrival=checker.arrival,
+        ).run()
     checker.check_receiver()
+    checker.receivers.warn_of_losses()
     await checker.check_sums(None)
     return checker.check()
 
@@ -218,6 +232,7 @@ class Simulation:
         """Judge who gets what by any call, and say what runs of calls with a condition."""
         await self.check_deposits()
         self.receivers.warn_of_shares()
+        self.receivers.warn_of_losses()
         first = self.hops[0]
         if any(event.pallet == "Utility" for event in first.events):
             table = await self.clients(self.chain).table()
@@ -301,7 +316,7 @@ class Simulation:
             )
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(
-                await self._say_no_credit(last.chain, asset, transfer.beneficiary, self.computed)
+                await say_no_credit(self.clients(last.chain), asset, transfer.beneficiary, self.computed)
             )
         elif self.recognized is not None and self.computed != self.credited:
             told = f", but {self.computed} should arrive" if self.computed is not None else ""
@@ -311,15 +326,10 @@ class Simulation:
 
     def _is_carried(self, transfer: "Transfer", asset: "Asset") -> bool:
         """Refuse a call after which another amount goes on than *transfer* sends; *asset* is its asset on the destination."""
-        identity = absolute(asset.location, transfer.destination.para_id)
-        sent = self.hops[0].sent
-        if not sent or any(message.destination is None for message in sent):
+        carried = carried_amount(self.hops[0].sent, asset, transfer.destination)
+        if carried is None:
             # That it ends elsewhere, or where nobody knows, is told for itself.
             return False
-        carried = sum(
-            carried_assets(message).get(_seen_by(message, identity, transfer.destination), 0)
-            for message in sent
-        )
         should = f"{amount_of(transfer.asset, transfer.amount)} should leave {transfer.source.name}, but"
         if not carried:
             self.findings.unknowns.append(f"{should} none is seen in its message")
@@ -328,37 +338,6 @@ class Simulation:
                 f"{should} its message carries {amount_of(transfer.asset, carried)}"
             )
         return carried == transfer.amount
-
-    async def check_rest_of_fee(self, transfer: "Transfer", fee_asset: "Asset") -> None:
-        """Look for the beneficiary's credit of what is left of *fee_asset*, which goes along to pay."""
-        last, destination = self.hops[-1], transfer.destination
-        asset = self.assets.counterpart(fee_asset, destination)
-        if self.failed or asset is None or last.chain.name != destination.name:
-            return
-        credit = find_credit(last.events, asset, transfer.beneficiary)
-        if self.arrival is None and not credit:
-            self.findings.unknowns.append(
-                f"no {asset.display_name} is credited to the beneficiary on {last.chain.name}, and whether any should be left could not be computed"
-            )
-        identity = absolute(asset.location, destination.para_id)
-        rest = credit if self.arrival is None else self.arrival.assets.get(identity, 0)
-        computed, credited = amount_of(asset, rest), amount_of(asset, credit)
-        if self.arrival is not None:
-            self.findings.steps.append(Step(chain=last.chain.name, what="computed arrival", amount=computed))
-        if credit:
-            self.findings.add_step(last.chain, "arrives", asset, credit)
-        if rest and not credit:
-            self.findings.refusals.append(
-                await self._say_no_credit(last.chain, asset, transfer.beneficiary, computed)
-            )
-        elif credit * 100 < rest * 99:
-            self.findings.refusals.append(
-                f"{computed} should arrive, but only {credited} is credited to the beneficiary"
-            )
-        elif credit != rest:
-            self.findings.warnings.append(
-                f"{computed} should arrive on {last.chain.name} as computed, but its dry run credits {credited}"
-            )
 
     async def check_deposits(self) -> None:
         """Look for the credit of each account that a last message deposits to."""
@@ -387,7 +366,7 @@ class Simulation:
                 needed = asset.location != fee_place or len(known) == 1
                 if not self._take_credit(hop, asset, total) and needed and accounts:
                     self.findings.refusals.append(
-                        await self._say_no_credit(hop.chain, asset, accounts[0], self.computed)
+                        await say_no_credit(self.clients(hop.chain), asset, accounts[0], self.computed)
                     )
             got = {party.account for party, _ in credited}
             for account in accounts if got else ():
@@ -438,25 +417,6 @@ class Simulation:
                     f"{self.computed} should arrive on {hop.chain.name} as computed, but its dry run credits {self.credited}"
                 )
         return credit > 0
-
-    async def _say_no_credit(
-        self, chain: "Chain", asset: "Asset", beneficiary: bytes, computed: Amount | None
-    ) -> str:
-        sentence = f"no {asset.display_name} is credited to the beneficiary on {chain.name}, although nothing fails there"
-        try:
-            deposit = await existential_deposit(self.clients(chain), asset)
-            held = await free_balance(self.clients(chain), asset, beneficiary)
-        except Inconclusive:
-            return sentence
-        if computed is not None and computed.value < deposit and not held:
-            return f"{computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
-        return sentence
-
-
-def _seen_by(message: XcmMessage, identity: str, chain: "Chain") -> str:
-    """Return *identity*, seen from the relay chain of *chain*, as that of the destination of *message* sees it."""
-    there = chain if message.destination is None else message.destination
-    return across(identity, chain.consensus, there.consensus)
 
 
 def _say_bridge(origin: "Chain", chain: "Chain") -> str:

@@ -1,0 +1,103 @@
+"""What goes along with a transfer to pay on the destination: whether it is enough, and what is left of it for the beneficiary."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.chains.locations import absolute
+from scenarioctl.transactions.simulation.arrival import Arrival, carried_amount
+from scenarioctl.transactions.simulation.balance_changes import find_credit, find_debit
+from scenarioctl.transactions.simulation.findings import Findings, amount_of
+from scenarioctl.transactions.simulation.missing_credit import say_no_credit
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.runtime_api import Clients
+    from scenarioctl.transactions.transfer.request import Transfer
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeeBesideCheck:
+    """The check of *amount* of *asset*, which the source of *transfer* holds, and which leaves with it."""
+
+    findings: Findings
+    clients: "Clients"
+    assets: "Assets"
+    hops: "Sequence[DryRunResult]"
+    transfer: "Transfer"
+    asset: "Asset"
+    amount: int
+    #: None if it could not be computed.
+    arrival: Arrival | None
+
+    async def run(self) -> None:
+        """Judge it, and add what is taken and what is left of it to the steps."""
+        arriving = self.assets.counterpart(self.asset, self.transfer.destination)
+        if arriving is None:
+            return
+        self._check_carried(arriving)
+        last = self.hops[-1]
+        ends_there = last.chain.name == self.transfer.destination.name
+        if ends_there and not any(hop.failure or hop.unknown for hop in self.hops):
+            self._check_margin(arriving)
+            await self._check_rest(last, arriving)
+
+    def _check_carried(self, arriving: "Asset") -> None:
+        carried = carried_amount(self.hops[0].sent, arriving, self.transfer.destination)
+        if carried is not None and carried != self.amount:
+            source = self.transfer.source.name
+            told = f"carries {self.asset.amount(carried)}" if carried else "is not seen to carry any"
+            reasons = self.findings.refusals if carried else self.findings.unknowns
+            reasons.append(
+                f"{self.asset.amount(self.amount)} should leave {source} to pay the fee, but its message {told}"
+            )
+
+    def _check_margin(self, arriving: "Asset") -> None:
+        """Say if a fee that rises a little would be too much: then all of the transfer is trapped."""
+        destination = self.transfer.destination
+        taken = sum(
+            fee.amount
+            for fee in (self.arrival.fees if self.arrival is not None else ())
+            if (fee.chain.name, fee.identity) == (destination.name, self._identity(arriving))
+        )
+        sentence = f"{arriving.amount(self.amount)} goes along to pay the fee on {destination.name}, which is {arriving.amount(taken)} now"
+        if taken > self.amount:
+            self.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
+        elif taken * 4 > self.amount * 3:
+            self.findings.warnings.append(
+                f"{sentence}. If it rises above that, the transfer is trapped there."
+            )
+
+    async def _check_rest(self, last: "DryRunResult", arriving: "Asset") -> None:
+        chain, beneficiary = last.chain, self.transfer.beneficiary
+        credit = find_credit(last.events, arriving, beneficiary)
+        if self.arrival is None and not credit:
+            self.findings.unknowns.append(
+                f"no {arriving.display_name} is credited to the beneficiary on {chain.name}, and whether any should be left could not be computed"
+            )
+        rest = credit if self.arrival is None else self.arrival.assets.get(self._identity(arriving), 0)
+        # The chain may take a deposit of the beneficiary out of what it just credited.
+        taken = find_debit(last.events, arriving, beneficiary)
+        if taken:
+            self.findings.add_step(chain, "receiver deposit", arriving, taken)
+        if self.arrival is not None:
+            self.findings.add_step(chain, "computed arrival", arriving, max(rest - taken, 0))
+        if credit > taken:
+            self.findings.add_step(chain, "arrives", arriving, credit - taken)
+        computed, credited = amount_of(arriving, rest), amount_of(arriving, credit)
+        if rest and not credit:
+            self.findings.refusals.append(
+                await say_no_credit(self.clients(chain), arriving, beneficiary, computed)
+            )
+        elif credit * 100 < rest * 99:
+            self.findings.refusals.append(
+                f"{computed} should arrive, but only {credited} is credited to the beneficiary"
+            )
+        elif credit != rest:
+            self.findings.warnings.append(
+                f"{computed} should arrive on {chain.name} as computed, but its dry run credits {credited}"
+            )
+
+    def _identity(self, arriving: "Asset") -> str:
+        return absolute(arriving.location, self.transfer.destination.para_id)
