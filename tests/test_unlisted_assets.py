@@ -215,6 +215,59 @@ def test_what_is_not_certain_is_not_recognized(hop: DryRunResult) -> None:
     assert recognize_credit([hop], transfer("hydraDx", "astar", 10), ASSETS) is None
 
 
+def listed_on_astar(symbol: str, decimals: int) -> Assets:
+    """Return assets of which `NUMBER` on Astar is listed without its location."""
+    row = {"id": str(NUMBER), "symbol": symbol, "decimals": decimals, "kind": "assets"}
+    return Assets(Registry({"astar": {"assets": [row]}}))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "decimals", "recognized"),
+    [("USDT", 6, True), ("USDt", 6, True), ("USDT", 18, False), ("ETH", 6, False), ("", 6, False)],
+)
+def test_an_asset_listed_without_location_has_to_be_like_the_one_that_is_sent(
+    symbol: str, decimals: int, recognized: bool
+) -> None:
+    assets = listed_on_astar(symbol, decimals)
+
+    asset = recognize_credit([last_hop("astar", issued(NUMBER))], transfer("hydraDx", "astar", 10), assets)
+
+    assert (asset is not None) == recognized
+    if asset is not None:
+        assert (asset.id, asset.symbol, asset.decimals, asset.location) == (str(NUMBER), symbol, 6, USDT)
+
+
+def test_two_look_alikes_are_not_taken_for_each_other() -> None:
+    """Neither has a symbol of its own: that says nothing."""
+    assets = listed_on_astar("ASTR", 10)
+    wanted = transfer("hydraDx", "astar", 10)
+    wanted = replace(wanted, asset=replace(wanted.asset, mark="not the canonical USDT 10", decimals=10))
+
+    assert recognize_credit([last_hop("astar", issued(NUMBER))], wanted, assets) is None
+
+
+def test_a_native_asset_without_location_is_not_what_is_sent() -> None:
+    own = {"role": "parachain", "relay": "polkadot", "para_id": 2222, "symbol": "USDT", "decimals": 6}
+    registry = Registry({"own": own})
+    minted = event("Balances", "Minted", who=BOB, amount=SENT - 7)
+    hop = replace(
+        last_hop("astar", minted),
+        chain=registry.find("own"),
+        message=replace(message("astar", brings((USDT, SENT)), *_END), destination=registry.find("own")),
+    )
+    wanted = replace(transfer("hydraDx", "astar", 10), destination=registry.find("own"))
+
+    assert recognize_credit([hop], wanted, Assets(registry)) is None
+
+
+def test_a_foreign_asset_whose_location_cannot_be_written_is_not_what_is_sent() -> None:
+    """Of another ecosystem, for example: what is sent has a location that can."""
+    abroad = {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Rococo"}]}}
+    credit = event("ForeignAssets", "Issued", asset_id=abroad, owner=BOB, amount=SENT - 7)
+
+    assert recognize_credit([last_hop("astar", credit)], transfer("hydraDx", "astar", 10), ASSETS) is None
+
+
 def test_an_asset_that_is_listed_is_known_by_its_id() -> None:
     wanted = transfer("astar", "hydraDx", USDT)
     credit = event("Tokens", "Deposited", currency_id=999, who=BOB, amount=5)

@@ -44,7 +44,8 @@ asked whether the chain that backs the asset is its reserve. What the facts deny
 
 A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
-the computed amount to the last unit. Otherwise the check says *unknown*.
+the computed amount to the last unit. Otherwise the check says *unknown*. An asset in `[[chains.NAME.assets]]` without `location` must have the symbol and
+decimals of the asset that is sent; the parachain's own asset must have its `location`, like `0/Here`.
 
 ## Words in the tables
 

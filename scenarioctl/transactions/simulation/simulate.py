@@ -293,7 +293,7 @@ class Simulation:
         asset = asset or self.recognized
         if asset is None:
             self.findings.unknowns.append(
-                f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it"
+                f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it: if {destination.name} has it, set its id and location in [[chains.{destination.name}.assets]]"
             )
             return
         if same:

@@ -24,7 +24,7 @@ def recognize_credit(
     """Return the asset as the destination of *transfer* credits it to the beneficiary, if it lists no such asset here.
 
     The last message has to bring that asset alone, and to do nothing but pay and deposit: then what the beneficiary is
-    credited with is that asset.  None if there is more than one credit, or if it is an asset that lives elsewhere.
+    credited with is that asset.  None if there is more than one credit, or if it is listed as another asset.
     """
     last, destination = hops[-1], transfer.destination
     message = last.message
@@ -49,7 +49,7 @@ def recognize_credit(
     ]
     # Currencies repeats what another pallet reports.
     found = [asset for asset in credited if asset.kind != "erc20"] or credited
-    if len(found) != 1 or found[0].location not in ("", location):
+    if len(found) != 1 or not _may_be(found[0], transfer.asset, location):
         return None
     (asset,) = found
     if asset.decimals is not None:
@@ -57,4 +57,18 @@ def recognize_credit(
     # Raw amounts are the same on every chain, and so are decimals.
     return replace(
         asset, location=location, symbol=transfer.asset.own_symbol, decimals=transfer.asset.decimals
+    )
+
+
+def _may_be(credited: "Asset", sent: "Asset", location: str) -> bool:
+    """Tell whether what is *credited* may be what was *sent*, which the destination sees at *location*."""
+    if credited.location or credited.kind in ("native", "foreign"):
+        return credited.location == location
+    if credited.decimals is None:
+        return True
+    # It is listed without its location.
+    return (
+        bool(sent.own_symbol)
+        and credited.own_symbol.casefold() == sent.own_symbol.casefold()
+        and credited.decimals == sent.decimals
     )
