@@ -27,7 +27,7 @@ from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeNetwork
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
 from tests.test_check import (
     ALICE_KEY,
@@ -66,8 +66,20 @@ def wanted(source: str, destination: str, asset: object, pays: object) -> Transf
     ("source", "destination", "asset", "pays", "words"),
     [
         ("hydraDx", "assetHub", 1000085, 0, ("remote_fee_asset HDX", "UntrustedReserveLocation")),
-        ("hydraDx", "assetHub", 10, 1000085, ("remote_fee_asset 1000085", "accepts no fees", "trapped")),
-        ("assetHub", "hydraDx", 1984, 31337, ("remote_fee_asset 31337", "accepts no fees", "trapped")),
+        (
+            "hydraDx",
+            "assetHub",
+            10,
+            1000085,
+            ("remote_fee_asset 1000085", "not known to accept fees", "trap"),
+        ),
+        (
+            "assetHub",
+            "hydraDx",
+            1984,
+            31337,
+            ("remote_fee_asset 31337", "not known to accept fees", "trap"),
+        ),
         ("assetHub", "hydraDx", 31337, 50000075, ("remote_fee_asset 50000075", "only paraspell")),
         ("assetHub", "hydraDx", 31337, 4294967295, ("remote_fee_asset 4294967295", "hydraDx")),
         ("hydraDx", "assetHub", 1000085, 1000085, ("remote_fee_asset 1000085", "is sent")),
@@ -190,7 +202,7 @@ def test_nothing_is_advised_if_the_asset_of_the_relay_chain_pays_no_fees(asset: 
     with pytest.raises(InvalidRequest) as refused:
         find_route(asked, listed, fee_settled=False)
 
-    assert str(refused.value) == says(name, "rigdex", "accepts no fees")
+    assert str(refused.value) == says(name, "rigdex", "not known to accept fees")
 
 
 def test_locations_are_in_the_order_of_xcm() -> None:
@@ -437,6 +449,26 @@ class TestConnected:
             says("8.01 USDT", "assetHub", "receiver's"),
         )
 
+    @pytest.mark.parametrize("amount", [1, 10**8])
+    def test_nothing_is_taken_of_what_another_asset_pays_for(self, network: FakeNetwork, amount: int) -> None:
+        """WUD keeps no account alive: below its deposit it is lost, above it all of it arrives."""
+        transaction = draft(network, "hydraDx", "assetHub", "1000085", amount, remote_fee_asset="DOT")
+
+        *small, _ = transaction.warnings
+        assert bool(small) == (amount == 1)
+        assert all(warning.startswith("The amount is below") for warning in small)
+
+    def test_an_asset_that_keeps_accounts_alive_needs_no_native_one(self, network: FakeNetwork) -> None:
+        hub = network.chains["assetHub"]
+        usdc = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1337}]}}
+        hub.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": usdc}]}
+        hub.store("Assets", "Asset", 1984, value={**FOREIGN_ASSET, "is_sufficient": True})
+        hub.store("Assets", "Asset", 1337, value=FOREIGN_ASSET)
+
+        transaction = draft(network, "hydraDx", "assetHub", "10", 10**8, remote_fee_asset="22")
+
+        assert transaction.warnings == (says("USDC goes along"),)
+
 
 class TestScenarios:
     FIELDS = ("--from", "assetHub", "--to", "hydraDx", "--asset", "31337", "--amount", "1000000")
@@ -449,9 +481,14 @@ class TestScenarios:
         assert created.code == 0
         id = created.out.strip()
 
+        shown = scenarioctl("scenario", "show", id)
+        listed = json.loads(scenarioctl("--json", "scenario", "list").out)
         flow = scenarioctl("scenario", "export", id, "--as", "flow")
         drafted = scenarioctl("--offline", "scenario", "full", id)
 
+        assert "with a little USDt" in created.err
+        assert "with a little USDt that pays the fee there" in shown.out + shown.err
+        assert "with a little USDt" in listed["scenarios"][0]["title"]
         assert 'remote_fee_asset = "1984"' in flow.out
         assert drafted.code == 5
         assert drafted.err.strip() == says("Error: ", "USDt", "hydraDx", "offline")

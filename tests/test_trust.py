@@ -409,4 +409,4 @@ def test_what_no_price_is_known_of_is_refused_there_too() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(transfer("assetHub", "hydraDx", 31337), ASSETS, fee_settled=False)
 
-    assert str(refused.value) == says("WUD", "hydraDx accepts no fees", "--remote-fee-asset DOT")
+    assert str(refused.value) == says("WUD", "hydraDx is not known to accept fees", "--remote-fee-asset DOT")

@@ -50,20 +50,23 @@ TX_TYPE = "xTransfer"
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     source, target = side_texts(app, diagram, node)
-    return f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}"
+    pays = _remote_fee_name(app, source.chain, node)
+    beside = f", with a little {pays} that pays the fee there" if pays else ""
+    return f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}{beside}"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     source, target = side_texts(app, diagram, node)
     origin, origin_title = chain_title(app, source.chain)
     _, destination = chain_title(app, target.chain)
+    pays = _remote_fee_name(app, source.chain, node)
     rows = (
         Row(text=source_tokens(app, diagram, node) or "?", strong=True),
         *mark_rows(source.asset),
         Row(label="From", text=origin_title or "?"),
         Row(label="To", text=destination or "?"),
         account_row("For", _receiver(diagram, node) or target.address),
-        *_remote_fee_rows(app, source.chain, node),
+        *([Row(label="Remote fee", text=pays)] if pays else []),
     )
     return Card(title="Transfer", rows=rows, chain=origin)
 
@@ -71,24 +74,26 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
     source, target = side_texts(app, diagram, node)
     titles = [chain_title(app, chain)[1] or "?" for chain in (source.chain, target.chain)]
+    pays = _remote_fee_name(app, source.chain, node)
+    beside = f" with a little {pays}" if pays else ""
     return Headline(
-        tokens(source.amount, source.asset.full) or "?",
+        (tokens(source.amount, source.asset.full) or "?") + beside,
         tuple(dict.fromkeys(titles)),
         _receiver(diagram, node),
         target.chain,
     )
 
 
-def _remote_fee_rows(app: "Application", source: str, node: Node) -> tuple[Row, ...]:
-    """Return the row that says what pays on the destination, if the form names it."""
+def _remote_fee_name(app: "Application", source: str, node: Node) -> str:
+    """Return what goes along and pays on the destination; empty if the form names nothing."""
     given = action_data(node).get("remoteFeeAsset")
     if given is None or given == "":
-        return ()
+        return ""
     name = one_line(given, 40)
     with suppress(InvalidRequest):
         asset = read_remote_fee_asset(app, app.registry.find(source), given, "remoteFeeAsset")
         name = name if asset is None else asset.display_name
-    return (Row(label="Remote fee", text=name),)
+    return name
 
 
 def _receiver(diagram: Diagram, node: Node) -> str:

@@ -57,6 +57,8 @@ class TransferBuilder:
     #: What leaves beside the amount, to pay the fee on the Asset Hub.
     beside: "tuple[Asset, int] | None" = None
     notes: tuple[str, ...] = ()
+    #: Whether the asset is known to keep an account on the destination alive by itself.
+    sufficient: bool = False
     #: Why a form that might have arrived could not be tried, if there is one, and whether a chain failed to tell.
     untried: str = ""
     is_untold: bool = False
@@ -185,7 +187,11 @@ class TransferBuilder:
 
         InvalidRequest if the destination takes no fees in it now, ChainUnreachable if it doesn't tell.
         """
-        from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+        from scenarioctl.transactions.simulation.balances import (
+            existential_deposit,
+            free_balance,
+            is_sufficient,
+        )
         from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
         from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, quote_remote_fee
@@ -207,6 +213,7 @@ class TransferBuilder:
             sent = self.assets.counterpart(transfer.asset, destination)
             deposit = 0
             if sent is not None:
+                self.sufficient = await is_sufficient(self.clients(destination), sent)
                 deposit = await receiver_deposit(
                     self.clients(destination),
                     self.assets,
@@ -451,6 +458,7 @@ class TransferBuilder:
             native_fee=native_fee,
             remote_fee=remote_fee,
             fee_accepted=fee_accepted,
+            sufficient=self.sufficient,
         )
 
     async def _destination_table(self) -> "RuntimeTable":

@@ -104,7 +104,15 @@ class _RelayedBuilder(EthereumBuilder):
             context, fees.limit, {part: _more(value, _WEIGHT_PERCENT_MORE) for part, value in weight.items()}
         )
         general = transfer_warnings(
-            transfer, context.route, self.assets, None, last_hop_fee=0, fee_settled=True, brings_native=False
+            transfer,
+            context.route,
+            self.assets,
+            None,
+            last_hop_fee=0,
+            fee_settled=True,
+            pays_beside=True,
+            brings_native=False,
+            sufficient=False,
         )
         return Draft(
             call=call, warnings=(*general, *self._say(relayer_fee, fees), say_arrival(transfer, token))

@@ -484,7 +484,7 @@ def test_another_asset_pays_on_the_destination(page: Page, daemon: Daemon) -> No
     page.wait(lambda: value(page, 0, "remote_fee_asset") == "1984")
     choose(page, "remote_fee_asset", "")
     page.press("Save")
-    page.wait_for("hydraDx accepts no fees in 1000085")
+    page.wait_for("hydraDx is not known to accept fees in 1000085")
     choose(page, "assetid", "DOT")
     page.press("Save")
 

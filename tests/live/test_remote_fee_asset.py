@@ -185,7 +185,7 @@ def test_it_is_refused_without_what_pays(network: Network) -> None:
         with pytest.raises(InvalidRequest) as refused:
             network.draft(source, destination, asset, 1000 * UNIT)
 
-        assert "accepts no fees" in refused.value.statement
+        assert "not known to accept fees" in refused.value.statement
 
 
 def test_a_receiver_that_can_hold_only_what_pays_is_found(network: Network) -> None:

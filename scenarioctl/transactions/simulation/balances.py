@@ -58,6 +58,14 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
     return int(row["existential_deposit"])
 
 
+async def is_sufficient(client: "Client", asset: "Asset") -> bool:
+    """Tell whether *asset* keeps an account on an Asset Hub alive by itself; Inconclusive where the chain does not tell."""
+    if asset.kind not in _PALLETS:
+        return False
+    row = await read_storage(client, _PALLETS[asset.kind], "Asset", asset_key(await client.table(), asset))
+    return row is not None and bool(row["is_sufficient"])
+
+
 async def _native_deposit(client: "Client") -> int:
     try:
         return int((await client.table()).constant("Balances", "ExistentialDeposit"))

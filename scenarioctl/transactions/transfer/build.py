@@ -36,6 +36,7 @@ def build_transfer(
     native_fee: int = 0,
     remote_fee: int = 0,
     fee_accepted: bool = False,
+    sufficient: bool = False,
 ) -> Draft:
     """Return the call that makes *transfer*, on the runtime *table* of its source.
 
@@ -43,7 +44,8 @@ def build_transfer(
     *destination_table* in the highest that the source knows.  *last_hop_fee* is the fee to set aside for the last hop
     of a route over another chain, raw; without it, half of the amount is set aside.  With *native_fee* so much of the
     relay chain's asset, raw, goes along and pays on the destination, with *remote_fee* so much of the asset that the
-    transfer names for that; *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why
+    transfer names for that; *fee_accepted* says that the destination takes its fee in the asset, *sufficient* that the
+    asset keeps an account alive there by itself.  InvalidRequest says why
     a transfer cannot be made safely.  A transfer from a parachain to Ethereum needs its sender and a *native_fee*.
     """
     check_request(transfer)
@@ -78,6 +80,8 @@ def build_transfer(
         destination_table,
         last_hop_fee=0 if warnings else last_hop_fee or 0,
         fee_settled=fee_settled,
+        pays_beside=native_fee > 0 or remote_fee > 0,
+        sufficient=sufficient,
         brings_native=native_fee > 0 or (remote_fee > 0 and _pays_in_native(transfer)),
     )
     return Draft(call=xcm_calls.build_call(context), warnings=warnings)

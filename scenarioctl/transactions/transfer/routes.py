@@ -114,7 +114,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     if arriving is not None and arriving.pays_fees is False:
         raise refusal(
             transfer,
-            f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
+            f"{transfer.destination.name} is not known to accept fees in {arriving.label}, and would trap the whole transfer if it doesn't",
             advice=advise_remote_fee(transfer, assets),
         )
     return route

@@ -23,11 +23,14 @@ def transfer_warnings(
     *,
     last_hop_fee: int,
     fee_settled: bool,
+    pays_beside: bool,
     brings_native: bool,
+    sufficient: bool,
 ) -> tuple[str, ...]:
     """Return one sentence each.
 
-    *last_hop_fee* is measured, raw, and 0 if it is not; with *brings_native* the destination's native asset goes along.
+    *last_hop_fee* is measured, raw, and 0 if it is not.  With *pays_beside* another asset goes along and pays, with
+    *brings_native* the destination's native one; *sufficient* says that the asset keeps an account alive there by itself.
     """
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     warnings = []
@@ -36,12 +39,14 @@ def transfer_warnings(
             f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}. If it doesn't, the transfer is trapped there."
         )
     else:
-        warnings += _small_amount(transfer, route, assets, arriving, destination_table, last_hop_fee)
+        warnings += _small_amount(
+            transfer, route, assets, arriving, destination_table, last_hop_fee, pays_beside
+        )
         # The native asset beside it lets the receiver's account live; over the bridge that is a foreign one too.
         needs_native = arriving.kind == "foreign" or (
             arriving.kind == "assets" and transfer.remote_fee_asset is not None
         )
-        if needs_native and (not brings_native or is_bridged(transfer)):
+        if needs_native and not sufficient and (not brings_native or is_bridged(transfer)):
             destination = transfer.destination
             warnings.append(
                 f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
@@ -66,8 +71,12 @@ def _small_amount(
     arriving: "Asset",
     destination_table: "RuntimeTable | None",
     last_hop_fee: int,
+    pays_beside: bool,
 ) -> list[str]:
-    """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly."""
+    """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly.
+
+    With *pays_beside* no fee is taken of it.
+    """
     deposit = existential_deposit(arriving, destination_table)
     if deposit is None:
         return []
@@ -79,7 +88,7 @@ def _small_amount(
     if expected is not None:
         between, last = expected
         least = between + max(last, last_hop_fee) + deposit
-    if transfer.amount >= least:
+    if transfer.amount >= (deposit if pays_beside else least):
         return []
     what = "The amount is" if transfer.amount < deposit else "After fees, the amount can be"
     return [
