@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.transfer.xcm_calls import ARRIVES_BY, xcm_pallet
+from scenarioctl.transactions.transfer.xcm_calls import ARRIVES_BY, in_order, xcm_pallet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,6 @@ _NATIVE = "1/Here"
 _EVERYTHING = {"Wild": {"AllCounted": 3}}
 #: How `InitiateTransfer` names a way for assets.
 _FILTERS = {"LocalReserve": "ReserveDeposit", "DestinationReserve": "ReserveWithdraw"}
-#: The networks of locations, in XCM's order.
-_NETWORKS = ("Polkadot", "Kusama", "Ethereum")
 
 
 def relayed_call(context: "TransferContext", fees: int, max_weight: "Mapping[str, int]") -> Call:
@@ -44,7 +42,7 @@ def relayed_program(context: "TransferContext", fees: int) -> list[Any]:
     ether = write_location(context.chain(transfer.destination, transfer.source))
     withdrawn = {_NATIVE: fees, ether: relayer_fee}
     withdrawn[transfer.asset.location] = withdrawn.get(transfer.asset.location, 0) + transfer.amount
-    ordered = sorted(withdrawn.items(), key=lambda item: _order(item[0]))
+    ordered = in_order(list(withdrawn.items()))
     sender = {"parents": 0, "interior": {"X1": [transfer.source.account_format.junction(account)]}}
     way = _FILTERS[context.route.first]
     return [
@@ -96,12 +94,3 @@ def _relayed(context: "TransferContext") -> tuple[int, bytes]:
             "only a transfer with a relayer fee and its sender goes by Snowbridge's second protocol"
         )
     return fee, sender
-
-
-def _order(place: str) -> tuple[int, int, int]:
-    """Return where an asset at *place* stands among others: XCM takes them in no other order."""
-    location = read_location(place)
-    junctions = junctions_of(location)
-    network = junctions[0].get("GlobalConsensus") if junctions else None
-    name = network if isinstance(network, str) else next(iter(network or ("",)))
-    return (location["parents"], len(junctions), _NETWORKS.index(name) if name in _NETWORKS else 0)

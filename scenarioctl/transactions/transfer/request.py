@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scenarioctl.chains.asset_rows import identities_of
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX
 
@@ -71,10 +72,17 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
         raise InvalidRequest(
             f"remote_fee_asset {asset.label} is an asset of {asset.chain}, expected one of the source {transfer.source.name}"
         )
-    if asset.id == transfer.asset.id:
+    sent = transfer.asset
+    if asset.id == sent.id or not set(_identities(transfer.source, asset)).isdisjoint(
+        _identities(transfer.source, sent)
+    ):
         raise InvalidRequest(
             f"remote_fee_asset {asset.label} is the asset that is sent, expected another one: leave it out if the asset itself should pay"
         )
+
+
+def _identities(chain: "Chain", asset: "Asset") -> tuple[str, ...]:
+    return identities_of(chain, asset.id, asset.kind, asset.location)
 
 
 def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequest:

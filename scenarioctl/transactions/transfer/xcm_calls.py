@@ -126,7 +126,7 @@ def remote_fee_message(context: TransferContext) -> dict[str, Any]:
         (fee.arriving, fee.amount),
         (context.asset_on(context.transfer.destination), context.transfer.amount),
     ]
-    incoming = {ARRIVES_BY[fee.transfer_type]: [context.asset(*item) for item in _in_order(sent)]}
+    incoming = {ARRIVES_BY[fee.transfer_type]: [context.asset(*item) for item in in_order(sent)]}
     pay = _pay_and_deposit(context, fee.arriving, fee.amount)
     return context.versioned([incoming, "ClearOrigin", *pay, _TOPIC])
 
@@ -163,6 +163,8 @@ def hub_message(context: TransferContext, via: "Chain") -> dict[str, Any]:
 
 def _teleport(context: TransferContext) -> Call:
     transfer = context.transfer
+    if context.remote_fee is not None:
+        raise RuntimeError(f"{context.remote_fee.location} can't go along with a teleport by this call")
     method = "limited_teleport_assets"
     arguments = {
         "dest": context.versioned(context.chain(transfer.destination, transfer.source)),
@@ -186,7 +188,7 @@ def _type_and_then(
     fee_location, fee_type = transfer.asset.location, transfer_type
     fee = context.remote_fee
     if fee is not None:
-        sent = _in_order([*sent, (fee.location, fee.amount)])
+        sent = in_order([*sent, (fee.location, fee.amount)])
         fee_location, fee_type = fee.location, fee.transfer_type
     arguments = {
         "dest": context.versioned(context.chain(to, transfer.source)),
@@ -245,7 +247,7 @@ def _all_counted(count: int) -> dict[str, Any]:
     return {"Wild": {"AllCounted": count}}
 
 
-def _in_order(assets: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def in_order(assets: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return assets in the order of their locations: XCM takes them in no other."""
     return sorted(assets, key=lambda item: location_order(item[0]))
 
