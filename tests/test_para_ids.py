@@ -19,6 +19,7 @@ from tests.test_check import (
     AMOUNT,
     ARRIVING,
     BOB_KEY,
+    DEX_TO_HUB,
     Check,
     account,
     call_effects,
@@ -26,6 +27,7 @@ from tests.test_check import (
     info,
     message,
     message_effects,
+    minted,
 )
 from tests.test_parachains import BLOCK, HEAD, PARACHAIN
 
@@ -76,13 +78,13 @@ def configure(network: FakeNetwork, **changes: Any) -> None:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Check:
-    """Run `tx check --json` of a call of the Asset Hub, or of a batch with it, and return the answer."""
+    """Run `tx check --json` of a call of the Asset Hub or of the parachain, and return the answer."""
 
-    def run(call: Call) -> dict[str, Any]:
-        data = network.chains["assetHub"].table.encode_call(call)
+    def run(call: Call, chain: str = "assetHub") -> dict[str, Any]:
+        data = network.chains["hydraDx" if chain == "own" else chain].table.encode_call(call)
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", "0x" + data.hex()),
-            *("--chain", "assetHub", "--sender", ALICE),
+            *("--chain", chain, "--sender", ALICE),
         )
         answer: dict[str, Any] = json.loads(ended.out)
         return answer
@@ -121,6 +123,18 @@ def test_a_block_that_the_relay_chain_does_not_know_is_refused(network: FakeNetw
     network.chains["polkadot"].store("Paras", "Heads", PARA_ID, value=HEAD + b"another")
 
     assert check(REMARK)["reasons"] == [says("chains.own", f"not the parachain {PARA_ID}", "block 5")]
+
+
+def test_the_chain_that_messages_come_from_is_asked_too(network: FakeNetwork, check: Check) -> None:
+    own, hub = network.chains["hydraDx"], network.chains["assetHub"]
+    own.api["DryRunApi_dry_run_call"] = call_effects((DEX_TO_HUB, message("WithdrawAsset")))
+    hub.api["DryRunApi_dry_run_xcm"] = message_effects(minted())
+    own.store("ParachainInfo", "ParachainId", value=2034)
+
+    answer = check(REMARK, "own")
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == [says("chains.own.para_id", PARA_ID, 2034)]
 
 
 def test_what_the_relay_chain_does_not_tell_is_unknown(network: FakeNetwork, check: Check) -> None:
