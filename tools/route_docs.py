@@ -40,7 +40,8 @@ trust facts at all. Their transfers open only with `--check` and `--sender`, and
 - Between the relay chain and a parachain: DOT and KSM go over Asset Hub, which backs them, in one signature. They never go directly.
 
 The check asks each of these chains for its para id, and its relay chain for its newest block. If the source's trust facts are missing or
-partial, its runtime is asked whether it sends the asset back to the chain that backs it, where it has a TrustedQueryApi. What the facts deny stays refused. With `--remote-fee-asset`, none of these transfers opens.
+partial, and its runtime has a TrustedQueryApi, it is asked whether it accepts the asset from the chain that backs it. What the facts deny stays refused.
+With `--remote-fee-asset`, none of these transfers opens.
 
 A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be

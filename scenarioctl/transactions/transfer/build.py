@@ -45,8 +45,8 @@ def build_transfer(
     of a route over another chain, raw; without it, half of the amount is set aside.  With *native_fee* so much of the
     relay chain's asset, raw, goes along and pays on the destination, with *remote_fee* so much of the asset that the
     transfer names for that; *fee_accepted* says that the destination takes its fee in the asset, *sufficient* that the
-    asset keeps an account alive there by itself.  InvalidRequest says why
-    a transfer cannot be made safely.  A transfer from a parachain to Ethereum needs its sender and a *native_fee*.
+    asset keeps an account alive there by itself.  InvalidRequest says why a transfer cannot be made safely.  A transfer
+    from a parachain to Ethereum needs its sender and a *native_fee*.
     """
     check_request(transfer)
     if transfer.is_local:
@@ -99,9 +99,9 @@ def build_candidates(
 ) -> tuple[Draft, ...]:
     """Return the calls that might make a transfer which `build_transfer` refuses, one for each way; none for most.
 
-    *native_fee* and *remote_fee* go along as they do in `build_transfer`.  None of the calls is safe: some succeed on the source and lose the tokens.  Only a dry run of every hop that ends in
-    the beneficiary's credit may open one.  *last_hop_fee* is set aside, raw, where a way needs it; without it, half of
-    the amount.
+    *native_fee* and *remote_fee* go along as they do in `build_transfer`.  None of the calls is safe: some succeed on the
+    source and lose the tokens.  Only a dry run of every hop that ends in the beneficiary's credit may open one.
+    *last_hop_fee* is set aside, raw, where a way needs it; without it, half of the amount.
     """
     check_request(transfer)
     routes = candidate_routes(transfer, assets)
