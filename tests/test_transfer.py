@@ -346,14 +346,24 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
 @pytest.mark.parametrize(
     ("source", "destination", "asset", "words"),
     [
-        ("hydraDx", "assetHub", 0, ("HDX", "UntrustedReserveLocation", "hydraDx allows no teleport")),
-        ("rigdex", "righub", "native", ("HDX", "UntrustedReserveLocation", "rigdex allows no teleport")),
+        (
+            "hydraDx",
+            "assetHub",
+            0,
+            ("HDX", "UntrustedReserveLocation", "hydraDx allows no teleport", "--check"),
+        ),
+        (
+            "rigdex",
+            "righub",
+            "native",
+            ("HDX", "UntrustedReserveLocation", "rigdex allows no teleport", "--check"),
+        ),
         ("hydraDx", "assetHub", 222, ("HOLLAR", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1001, ("aDOT", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1, ("LRNA", "UntrustedReserveLocation")),
         ("assetHub", "hydraDx", 23, ("PINK", "hydraDx is not known to list it", "dry run")),
         ("assetHub", "hydraDx", 4294967295, ("hydraDx is not known to list it", "dry run")),
-        ("assetHub", "hydraDx", "HDX", ("HDX", "reserve is hydraDx")),
+        ("assetHub", "hydraDx", "HDX", ("HDX", "reserve is hydraDx", "--check")),
         ("hydraDx", "polkadot", 0, ("HDX", "only DOT")),
         ("hydraDx", "polkadot", 10, ("USDT", "only DOT")),
         ("assetHub", "polkadot", 1984, ("USDt", "only DOT")),

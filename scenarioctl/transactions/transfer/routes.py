@@ -92,7 +92,8 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     if route is None or not facts_known(transfer):
         asked = routes_asked_for(transfer, hub, registry)
         reason = _say_unread(transfer, asked) or _explain(transfer, registry)
-        raise refusal(transfer, reason, advice=_advise_check(transfer, asked))
+        tried = asked if is_bridged(transfer) else asked or _candidates(transfer, hub, assets)
+        raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
     route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
