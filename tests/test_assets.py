@@ -334,18 +334,6 @@ def test_every_listed_asset_is_found_by_its_location() -> None:
                 assert ASSETS.find(chain, asset.location) is asset
 
 
-def test_a_location_of_two_assets_is_refused() -> None:
-    def written(number: int) -> dict[str, Any]:
-        return {"id": number, "symbol": f"S{number}", "decimals": 6, "location": "1/Parachain(4999)"}
-
-    registry = Registry({"hydraDx": {"assets": [written(900), written(901)]}})
-
-    with pytest.raises(InvalidRequest) as refused:
-        Assets(registry).find(registry.find("hydraDx"), "1/Parachain(4999)")
-
-    assert str(refused.value) == says("assetid", "1/Parachain(4999)", "900", "901", "expected an id")
-
-
 def test_every_listed_asset_is_found_by_its_id() -> None:
     for chain in REGISTRY.all():
         for asset in ASSETS.all(chain):

@@ -10,16 +10,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scenarioctl.chains.asset_rows import TRUST_BACKED, identities_of, kind_of, location_of, read_rows
-from scenarioctl.chains.configured_assets import check_agreement, check_keys, with_identities
+from scenarioctl.chains.configured_assets import (
+    U32_MAX,
+    check_agreement,
+    check_decimals,
+    check_distinct,
+    check_keys,
+    check_number,
+    check_place,
+    read_id,
+    read_place,
+    seen_from_within,
+    with_identities,
+)
 from scenarioctl.chains.locations import absolute, across, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.amounts import U128_MAX, parse_raw, to_whole
+from scenarioctl.model.amounts import parse_raw, to_whole
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
-_U32 = 2**32 - 1
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
 
@@ -227,18 +238,16 @@ class Assets:
         if number == "0":
             # Clients that send numbers only can name the native asset no other way.
             return self.native(chain)
-        if chain.role == "asset_hub" and len(number) <= 10 and int(number) <= _U32:
+        if chain.role == "asset_hub" and len(number) <= 10 and int(number) <= U32_MAX:
             return self._unlisted(chain, number)
         raise self._unknown(chain, given, field)
 
     def _find_location(self, chain: Chain, text: str, field: str) -> Asset:
         place = write_location(read_location(text, field=field))
         identity = absolute(place, chain.para_id)
-        fits = [asset for asset in self.all(chain) if identity in self._identities(asset)]
-        if len(fits) == 1:
-            return fits[0]
-        if fits:
-            raise self._ambiguous(chain, text, fits, field)
+        known = self._identities_on(chain)
+        if identity in known:
+            return self._built(chain, known[identity])
         own = f"{absolute('0/PalletInstance(50)', chain.para_id)}/GeneralIndex("
         if chain.role == "asset_hub" and identity.startswith(own):
             return self._find_number(chain, identity[len(own) : -1], text, field)
@@ -305,7 +314,7 @@ class Assets:
         return identities_of(self.registry.find(asset.chain), asset.id, asset.kind, asset.location)
 
     def _identities_on(self, chain: Chain) -> Mapping[str, str]:
-        """Return the ids of the assets that *chain* lists by their identities; of two with the same one, the first."""
+        """Return the ids of the assets that *chain* lists by their identities."""
         known = self._by_identity.get(chain.name)
         if known is None:
             known = self._by_identity[chain.name] = {}
@@ -314,7 +323,7 @@ class Assets:
                     (row.location, row.kind) if isinstance(row, Asset) else (location_of(row), kind_of(row))
                 )
                 for identity in identities_of(chain, number, kind, location):
-                    known.setdefault(identity, number)
+                    known[identity] = number
         return known
 
     def _built(self, chain: Chain, number: str) -> Asset:
@@ -338,12 +347,34 @@ class Assets:
             written = self.registry.asset_tables(chain)
             built_in = with_identities(chain, rows) if written else []
             configured = [self._from_config(chain, one, native, built_in) for one in written]
+            named = [(asset.id, asset.kind, asset.location) for asset in (native, *configured)]
+            check_distinct(chain, *named)
             table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
             self._canonical[chain.name] = _with_configured(canonical, table, configured)
             for asset in configured:
                 table[asset.id] = replace(asset, mark=self._mark(chain, asset.id, asset.symbol))
+            try:
+                self._check_elsewhere(chain, configured)
+            except InvalidRequest:
+                # Whoever asks next is told too.
+                del self._tables[chain.name]
+                raise
         return table
+
+    def _check_elsewhere(self, chain: Chain, configured: Sequence[Asset]) -> None:
+        """Hold each asset of config.toml against the same one on the chains that back it."""
+        hub = self.registry.asset_hub(chain)
+        abroad = [each for each in self.registry.all() if each.is_ethereum or each.role == "asset_hub"]
+        for asset in configured:
+            backing = [asset.reserve, "" if hub is None else hub.name]
+            if "GlobalConsensus" in asset.location:
+                backing += [each.name for each in abroad if f"({each.consensus})" in asset.location]
+            for name in dict.fromkeys(each for each in backing if each not in ("", chain.name)):
+                other = self.counterpart(asset, self.registry.find(name))
+                if other is not None:
+                    said = f"{other.label} of {name}"
+                    check_decimals(chain, asset.id, asset.decimals, said, other.decimals)
 
     def _plain_native(self, chain: Chain) -> Asset:
         relay = self.registry.relay_of(chain)
@@ -390,7 +421,7 @@ class Assets:
     ) -> Asset:
         where = f"chains.{chain.name}.assets"
         check_keys(where, table)
-        identity = str(table["id"])
+        identity = read_id(chain, table)
         is_native = identity == native.id
         decimals = table["decimals"]
         if not 0 <= decimals <= 38:
@@ -405,21 +436,11 @@ class Assets:
             raise InvalidRequest(
                 f"{where}.kind {shorten(kind)} does not fit {identity}, expected one of: {', '.join(KINDS)}"
             )
-        # On the Asset Hub and the exchange ids have 32 bits; parachains choose.
-        most = U128_MAX if chain.role == "parachain" else _U32
-        if kind in ("assets", "tokens", "erc20") and not (
-            identity.isascii()
-            and identity.isdigit()
-            and len(identity) <= len(str(most))
-            and int(identity) <= most
-        ):
-            raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {most}")
-        location = table.get("location", native.location if is_native else "")
-        if kind == "assets" and chain.role != "parachain":
-            location = location or TRUST_BACKED.format(identity)
-        if location:
-            location = write_location(read_location(location, field=f"{where}.location"))
-        check_agreement(chain, table, location, built_in)
+        if kind in ("assets", "tokens", "erc20"):
+            check_number(chain, table, identity)
+        location = read_place(chain, table, identity, native.location if is_native else "", kind)
+        check_agreement(chain, identity, decimals, location, built_in)
+        check_place(chain, identity, kind, location)
         deposit = table.get("existential_deposit")
         return Asset(
             chain=chain.name,
@@ -431,7 +452,7 @@ class Assets:
             if deposit is None
             else parse_raw(deposit, field=f"{where}.existential_deposit", zero=True),
             kind=kind,
-            location=location,
+            location=seen_from_within(chain, location),
             reserve=self.reserve_of(chain, location),
             pays_fees=table.get("pays_fees", True if is_native else None),
         )

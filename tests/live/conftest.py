@@ -211,7 +211,7 @@ def describe(variable: str, endpoint: str) -> dict[str, Any]:
         "endpoints": [endpoint],
     }
     if name in ASSETS:
-        table["assets"] = ASSETS[name]
+        table["assets"] = [dict(asset) for asset in ASSETS[name]]
     return table
 
 
@@ -267,6 +267,11 @@ def live_config(wire: Wire, tmp_path_factory: pytest.TempPathFactory) -> Path:
     import tomli_w
 
     chains = {CHAINS[variable][0]: describe(variable, url) for variable, url in wire.endpoints.items()}
+    backing = chains.get("liveHub", chains.get("liveRelay"))
+    for asset in chains.get("liveDex", {}).get("assets", ()):
+        if asset["location"] == "1/Here" and backing is not None:
+            # A rig may have the runtimes of another network, whose asset has other decimals than DOT.
+            asset["decimals"] = backing["decimals"]
     folder = tmp_path_factory.mktemp("live")
     document = {"store": str(folder / "scenarios.db"), "cache": str(folder / "cache"), "chains": chains}
     path = folder / "config.toml"
