@@ -24,8 +24,8 @@ Between the Asset Hubs of Polkadot and Kusama, a transfer is built only after bo
 execution costs there. KSM to Kusama and DOT to Polkadot can also be built offline. To Ethereum, nothing is built offline: Asset Hub is asked for the fee,
 and Bridge Hub whether it would forward the message ([Check](check.md#to-ethereum)). From Hydration, the message is tried on Asset Hub before.
 
-An asset in which the destination takes no fees for execution goes only with another one beside it that pays: `--remote-fee-asset` names it. That
-one needs a row too, of the same way ([Check](check.md#another-asset-pays-on-the-destination)).
+An asset in which the destination isn't known to take fees for execution goes only with another one beside it that pays: `--remote-fee-asset` names
+it. That one needs a row too, of the same way ([Check](check.md#another-asset-pays-on-the-destination)).
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role.
 
@@ -39,9 +39,9 @@ trust facts at all. Their transfers open only with `--check` and `--sender`, and
 - Between two parachains: the own assets of either directly, and other assets over the chain that backs them.
 - Between the relay chain and a parachain: DOT and KSM go over Asset Hub, which backs them, in one signature. They never go directly.
 
-The check asks each of these chains for its para id, and its relay chain for its newest block. If the source's trust facts are missing or
-partial, and its runtime has a TrustedQueryApi, it is asked whether it accepts the asset from the chain that backs it. What the facts deny stays refused.
-With `--remote-fee-asset`, none of these transfers opens.
+The check asks each of these chains for its para id, and its relay chain for its newest block. Where the first hop is a *DestinationReserve* and the
+source's trust facts are missing or partial, the source's runtime is asked whether it accepts the asset from the chain that backs it. A runtime without
+TrustedQueryApi isn't asked. What the facts deny stays refused. With `--remote-fee-asset`, none of these transfers opens.
 
 A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
