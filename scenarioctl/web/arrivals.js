@@ -6,7 +6,7 @@ import { keepIn, readKept } from "./storage.js";
 const name = ({ scenario }) => `arrival ${scenario}`;
 
 export function keepArrival(source, check) {
-  const arrived = check.steps.filter(({ what }) => what === "arrives").at(-1);
+  const arrived = check.arrival.credited;
   if (!arrived?.human) return;
   const words = `${grouped(arrived.human)} arrive`;
   keepIn("sessionStorage", name(source), { ...keptArrivals(source.scenario), [source.node ?? ""]: words });
