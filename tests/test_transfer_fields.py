@@ -218,3 +218,40 @@ def test_a_parachain_of_config_toml_is_refused_by_the_same_gate(
 
         assert (ended.code, ended.out) == (2, "")
         assert ended.err == says(source, destination, "para accepts")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("{{ fee }}", ("{{ fee }}", "placeholder", "id or the symbol")),
+        (1984.0, (1984.0, "id or the symbol")),
+        ("1984.0", ("'1984.0'", "assetHub", "1984")),
+        (True, ("true", "assetHub", "1984")),
+    ],
+)
+def test_a_diagram_that_names_no_remote_fee_asset_says_so(
+    scenarioctl: Run, tmp_path: Path, given: object, words: tuple[object, ...]
+) -> None:
+    created = scenarioctl(
+        "--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset", "31337", "--amount", "10",
+        "--destination-address", BOB, "--remote-fee-asset", "1984",
+    )  # fmt: skip
+    diagram = scenarioctl("scenario", "export", created.out.strip(), "--as", "json").out
+    written = tmp_path / "diagram.json"
+    written.write_text(
+        diagram.replace('"remoteFeeAsset": "1984"', f'"remoteFeeAsset": {json.dumps(given)}'),
+        encoding="utf-8",
+    )
+    number = scenarioctl("--offline", "scenario", "import", str(written)).out.strip()
+
+    shown = json.loads(scenarioctl("--offline", "--json", "scenario", "show", number).out)
+    flow = scenarioctl("scenario", "flow", number)
+    drafted = scenarioctl("--offline", "scenario", "full", number)
+
+    sentence = says("remoteFeeAsset", *words)
+    said = drafted.err.strip().removeprefix("Error: ")
+    assert said == sentence
+    assert said in flow.err
+    told = "remoteFeeAsset needs 'fee', which no earlier step provides" if given == "{{ fee }}" else said
+    assert [each["problem"] for each in shown["problems"]] == [told]
+    assert (flow.code, drafted.code) == (2, 2)

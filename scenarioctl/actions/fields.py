@@ -243,6 +243,10 @@ def read_xcm_version(value: object, field: str) -> int | None:
 
 def read_remote_fee_asset(app: "Application", source: "Chain", value: object, field: str) -> "Asset | None":
     """Return the asset of *source* that goes along to pay on the destination, None if *value* names none."""
+    if has_placeholder(value):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is a placeholder, expected the id or the symbol of an asset"
+        )
     return None if value is None or value == "" else app.assets.find(source, value, field=field)
 
 

@@ -28,7 +28,7 @@ from scenarioctl.actions.fields import (
 )
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
@@ -141,9 +141,28 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
         "assetid": asset_key(app, source),
         "yes": "confirmedReceiver" in data or None,
         "xcm_version": data.get("xcmVersion"),
-        "remote_fee_asset": data.get("remoteFeeAsset"),
+        "remote_fee_asset": _remote_fee_key(app, source.get("chain"), data.get("remoteFeeAsset")),
         "allow_death": data.get("allowDeath"),
     }
+
+
+def _remote_fee_key(app: "Application", source: Any, given: Any) -> str | None:
+    """Return how a flow file names what pays on the destination."""
+    asset = _read_remote_fee(app, app.registry.find(source), given)
+    return None if asset is None else asset.id
+
+
+def _read_remote_fee(app: "Application", source: "Chain", given: Any) -> "Asset | None":
+    """Return what a diagram names to pay on the destination, None if it names nothing."""
+    with suppress(WaitsForData):
+        # A placeholder that nothing fills has been told of by that; any other is refused too.
+        require_filled(given, field="remoteFeeAsset")
+    if isinstance(given, float):
+        # A diagram that is drawn again has a text there.
+        raise InvalidRequest(
+            f"remoteFeeAsset {shorten(given)} is not the id or the symbol of an asset, expected one like 1984"
+        )
+    return read_remote_fee_asset(app, source, given, "remoteFeeAsset")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +225,8 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         version = _read_version(fields)
     remote_fee_asset = None
     with fields.checking():
-        remote_fee_asset = _read_remote_fee_asset(app, fields, source)
+        given = fields.get("remote_fee_asset")
+        remote_fee_asset = read_remote_fee_asset(app, source, given, fields.name("remote_fee_asset"))
     allow_death = fields.flag("allow_death")
     with fields.checking():
         check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
@@ -251,15 +271,6 @@ def _read_version(fields: Fields) -> int | None:
     return read_xcm_version(version, fields.name("xcm_version"))
 
 
-def _read_remote_fee_asset(app: "Application", fields: Fields, source: "Chain") -> "Asset | None":
-    given, name = fields.get("remote_fee_asset"), fields.name("remote_fee_asset")
-    if has_placeholder(given):
-        raise InvalidRequest(
-            f"{name} {shorten(given)} is a placeholder, expected the id or the symbol of an asset"
-        )
-    return read_remote_fee_asset(app, source, given, name)
-
-
 def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTransfer:
     """Return what the form of *node* says, or the chains beside it."""
     source, target = read_sides(diagram, node)
@@ -277,7 +288,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         confirm="create the scenario with --yes (yes) if you mean it",
     )
     version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
-    pays = require_filled(action_data(node).get("remoteFeeAsset"), field="remoteFeeAsset")
+    pays = _read_remote_fee(app, chain, action_data(node).get("remoteFeeAsset"))
     return ParsedTransfer(
         source=chain,
         destination=destination,
@@ -288,7 +299,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         account=account,
         confirmed=confirmed,
         xcm_version=read_xcm_version(version, "xcmVersion"),
-        remote_fee_asset=read_remote_fee_asset(app, chain, pays, "remoteFeeAsset"),
+        remote_fee_asset=pays,
         allow_death=_allows_death(node),
         notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
