@@ -7,6 +7,7 @@ import pytest
 
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.checks import Check
+from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeNetwork
 from tests.test_check import (
@@ -125,6 +126,19 @@ class TestReceiversOfHydration:
         assert check is not None
         assert check.verdict == "ok"
         assert check.warnings == (says("1.1 HDX leaves the beneficiary", "hydraDx"),)
+
+
+@pytest.mark.parametrize(("name", "may"), [("AAVE", True), ("ETH", False), ("DOT", False), ("1984", False)])
+def test_offline_it_is_a_warning_for_what_anybody_registers(scenarioctl: Run, name: str, may: bool) -> None:
+    # The Ether of Ethereum, not that of another bridge.
+    asset_id = "2/GlobalConsensus(Ethereum:1)" if name == "ETH" else name
+    words = ("--from", "assetHub", "--to", "hydraDx", "--assetid", asset_id, "--amount", str(10**18))
+
+    ended = scenarioctl("--offline", "xcm", "asset-transfer", *words, "--destinationaddress", BOB)
+
+    told = [line for line in ended.err.splitlines() if "deposit of 1.1 HDX" in line]
+    assert ended.code == 0
+    assert told == ([says("AAVE", "hydraDx", "trapped")] if may else [])
 
 
 class TestCarried:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
 
+#: From this number on, Hydration registers what anybody brings (`SequentialIdOffset` in its runtime).  Such an asset may keep
+#: no account alive, and then Hydration takes a deposit of whoever gets it first.
+_BROUGHT_BY_ANYBODY = 1_000_000
+
+
 def transfer_warnings(
     transfer: Transfer,
     route: Route,
@@ -51,6 +56,12 @@ def transfer_warnings(
             warnings.append(
                 f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
             )
+        # What another asset pays for was asked for its deposit.
+        if not pays_beside and _may_take_deposit(transfer, arriving):
+            destination = transfer.destination
+            warnings.append(
+                f"A receiver who holds no {arriving.display_name} on {destination.name} yet may have to pay a deposit of 1.1 {destination.symbol} there. If they can't, the transfer is trapped there."
+            )
     return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
 
 
@@ -62,6 +73,16 @@ def existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | N
             if isinstance(constant, int):
                 return constant
     return asset.existential_deposit
+
+
+def _may_take_deposit(transfer: Transfer, arriving: "Asset") -> bool:
+    facts = trust_of(transfer.destination)
+    return (
+        facts is not None
+        and facts.kind == "hydration"
+        and arriving.kind == "tokens"
+        and int(arriving.id) >= _BROUGHT_BY_ANYBODY
+    )
 
 
 def _small_amount(
