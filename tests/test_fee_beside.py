@@ -119,6 +119,13 @@ class TestReceiversOfHydration:
             ("arrives", left),
         ]
 
+    def test_a_deposit_that_takes_nearly_all_that_is_left_is_told(self, network: FakeNetwork) -> None:
+        transaction = self.send(network, taken=WEIGHT_FEE + LEAST)
+
+        check = transaction.check
+        assert check is not None
+        assert check.warnings == (says("0.0004 DOT now", "deposit of 0.002154 DOT", "trapped"),)
+
     def test_a_deposit_out_of_what_the_receiver_has_is_told(self, network: FakeNetwork) -> None:
         transaction = self.send(network, taken=DEPOSIT_IN_HDX, currency=0)
 

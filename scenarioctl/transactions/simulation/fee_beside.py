@@ -40,7 +40,7 @@ class FeeBesideCheck:
         last = self.hops[-1]
         ends_there = last.chain.name == self.transfer.destination.name
         if ends_there and not any(hop.failure or hop.unknown for hop in self.hops):
-            self._check_margin(arriving)
+            self._check_margin(last, arriving)
             await self._check_rest(last, arriving)
 
     def _check_carried(self, arriving: "Asset") -> None:
@@ -53,20 +53,22 @@ class FeeBesideCheck:
                 f"{self.asset.amount(self.amount)} should leave {source} to pay the fee, but its message {told}"
             )
 
-    def _check_margin(self, arriving: "Asset") -> None:
-        """Say if a fee that rises a little would be too much: then all of the transfer is trapped."""
+    def _check_margin(self, last: "DryRunResult", arriving: "Asset") -> None:
+        """Say if fee and deposit would be too much once they rise a little: then all of the transfer is trapped."""
         destination = self.transfer.destination
         taken = sum(
             fee.amount
             for fee in (self.arrival.fees if self.arrival is not None else ())
             if (fee.chain.name, fee.identity) == (destination.name, self._identity(arriving))
         )
+        deposit = find_debit(last.events, arriving, self.transfer.beneficiary)
         sentence = f"{arriving.amount(self.amount)} goes along to pay the fee on {destination.name}, which is {arriving.amount(taken)} now"
         if taken > self.amount:
             self.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
-        elif taken * 4 > self.amount * 3:
+        elif (taken + deposit) * 4 > self.amount * 3:
+            beside = f", and the receiver's deposit of {arriving.amount(deposit)}" if deposit else ""
             self.findings.warnings.append(
-                f"{sentence}. If it rises above that, the transfer is trapped there."
+                f"{sentence}{beside}. If {destination.name} takes more than goes along, the transfer is trapped there."
             )
 
     async def _check_rest(self, last: "DryRunResult", arriving: "Asset") -> None:
