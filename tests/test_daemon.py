@@ -475,6 +475,9 @@ def listens(port: int) -> bool:
         socket.create_connection(("127.0.0.1", port)).close()
     except ConnectionRefusedError:
         return False
+    except ConnectionResetError:
+        # It stopped between the two: the next try is refused.
+        return True
     return True
 
 

@@ -124,3 +124,26 @@ def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: i
         assert [each["value"] for each in answer["check"]["credits"]] == [str(35 * DOT // 10)]
     else:
         assert (answer["error"], answer["code"]) == (says("FundsUnavailable"), "chain_refused")
+
+
+def test_steps_that_are_checked_one_by_one_say_so(scenarioctl: Run, tmp_path: Path) -> None:
+    with FakeNetwork(tmp_path) as network:
+        allow_transfers(network, 4 * DOT)
+        config = str(network.config)
+        file = flow(tmp_path, transfer("2"), transfer("1.5"))
+        scenario = json.loads(scenarioctl("--config", config, "--json", "create", "--file", file).out)["id"]
+
+        ended = scenarioctl("--config", config, "scenario", "full", scenario, "--check", "--sender", ALICE)
+
+    assert ended.code == 0
+    assert [line for line in ended.err.splitlines() if "step" in line] == [says("by itself")]
+
+
+def test_what_is_said_of_several_transactions_is_counted(scenarioctl: Run, tmp_path: Path) -> None:
+    sent = transfer("2", "hydraDx", "assetHub")
+    scenario = create(scenarioctl, flow(tmp_path, sent, {**sent, "amount": "3"}))
+
+    ended = scenarioctl("--offline", "scenario", "batch", scenario)
+
+    warnings = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
+    assert warnings == [says("each of 2 transactions: ", "0.1 DOT")]

@@ -1,6 +1,7 @@
 """All transactions of a scenario in one: a batch of its calls, which does all of them or nothing, with one signature."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -47,14 +48,22 @@ async def draft_together(
     # Each step says more of its own call than is known of any call in a batch.
     batch = replace(
         batch,
-        warnings=tuple(dict.fromkeys(text for each in drafted for text in _warnings_in_batch(each))),
-        doubts=tuple(dict.fromkeys(text for each in transactions for text in each.doubts)),
-        notes=tuple(dict.fromkeys(text for each in transactions for text in each.notes)),
+        warnings=_counted((text for each in drafted for text in _warnings_in_batch(each)), batch.warnings),
+        doubts=_counted(text for each in transactions for text in each.doubts),
+        notes=_counted(text for each in transactions for text in each.notes),
     )
     if sender is None:
         return batch
     batch = await check_draft(app, batch, sender)
     return replace(batch, check=doubt_steps(require_check(batch), drafted))
+
+
+def _counted(sentences: Iterable[str], of_all: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return each sentence once; one that several transactions have says of how many, if it isn't one *of all*."""
+    return tuple(
+        text if times == 1 or text in of_all else f"each of {times} transactions: {text}"
+        for text, times in Counter(sentences).items()
+    )
 
 
 def _warnings_in_batch(step: Drafted) -> list[str]:

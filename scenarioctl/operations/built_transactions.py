@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.runtime.table import RuntimeTable
 
+#: Said of several checks, none of which sees what another one's transaction does.
+CHECKED_ALONE = (
+    "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CheckableFields(TransactionFields):

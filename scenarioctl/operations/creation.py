@@ -9,6 +9,7 @@ from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
 from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.built_transactions import (
+    CHECKED_ALONE,
     CheckableFields,
     Checked,
     RuntimeUsed,
@@ -299,9 +300,7 @@ async def _store_checked_flow(
     if not checks:
         notes.append("nothing was checked: no step of this flow drafts a transaction now")
     elif len(checks) > 1:
-        notes.append(
-            "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
-        )
+        notes.append(CHECKED_ALONE)
     _judge(request, warnings)
     id = await store_document(app, drawn.document, diagram)
     return Result(

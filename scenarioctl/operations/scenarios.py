@@ -10,6 +10,7 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.built_transactions import (
+    CHECKED_ALONE,
     CheckableFields,
     Checked,
     check_sender,
@@ -131,14 +132,18 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
+    checked = [first]
     if request.step == "":
         async with aclosing(
             draft_each(app, diagram, sender=sender, after=first.node, carried=carried)
         ) as drafting:
             async for node, outcome in drafting:
                 others.append(await _transaction_of(app, node, outcome, request))
+                checked += [] if isinstance(outcome, ScenarioctlError) else [outcome]
     check = passed_check(transaction)
     notes = transaction.notes
+    if sender is not None and len(checked) > 1 and not any(each.after for each in checked):
+        notes = (*notes, CHECKED_ALONE)
     if others:
         result["transactions"] = [_step_transaction(first, described), *others]
         if request.output_format == "payload":
