@@ -52,11 +52,17 @@ async def judge(
 
 
 def _problem_of(node: Node, error: ScenarioctlError) -> Problem:
-    from scenarioctl.transactions.transfer.request import OnlyConnected
+    from scenarioctl.transactions.transfer.request import OnlyChecked, OnlyConnected
 
     # What a transfer costs is asked for when the scenario runs.
     code = ChainUnreachable.code if isinstance(error, OnlyConnected) else error.code
-    return Problem(node=node.id, sentence=str(error), waiting=isinstance(error, WaitsForData), code=code)
+    return Problem(
+        node=node.id,
+        sentence=str(error),
+        waiting=isinstance(error, WaitsForData),
+        code=code,
+        opens_by_check=isinstance(error, OnlyChecked),
+    )
 
 
 async def _try(

@@ -46,6 +46,8 @@ class Problem:
     waiting: bool = False
     #: Code of the error; `chain_unreachable` is no fault of the diagram.
     code: str = InvalidRequest.code
+    #: A check may prove that the step can be drafted after all.
+    opens_by_check: bool = False
 
     @property
     def is_mistake(self) -> bool:

@@ -19,7 +19,7 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.created_notes import describe_account, note_created
-from scenarioctl.operations.opened_flows import open_flow
+from scenarioctl.operations.opened_flows import ONLY_CHECKED, open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import (
     check_output_format,
@@ -255,7 +255,7 @@ class CreatedFlow(TypedDict):
 
 async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFlow]:
     sender = check_sender(request.check, request.sender)
-    flow = await open_flow(app, request.flow, syntax=request.syntax)
+    flow = await open_flow(app, request.flow, syntax=request.syntax, checked=sender is not None)
     drawn, diagram = flow.drawn, flow.diagram
     if sender is None:
         _judge(request, flow.warnings)
@@ -265,7 +265,9 @@ async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFl
             notes=(await note_created(app, id, diagram), *flow.notes),
             warnings=flow.warnings,
         )
-    return await _store_checked_flow(app, request, drawn, diagram, sender)
+    stored = await _store_checked_flow(app, request, drawn, diagram, sender)
+    opened = tuple(note for note in flow.notes if note.endswith(ONLY_CHECKED))
+    return replace(stored, notes=(*stored.notes, *opened))
 
 
 async def _store_checked_flow(
@@ -362,7 +364,31 @@ async def _store_drafted(
         # The check has just asked the receiver's chain.
         account = await describe_account(app, transfer.destination, transfer.account)
     stored = await _store(app, diagram, account)
-    return replace(stored, answer={**stored.answer, **check}, warnings=transaction.warnings)
+    opened = (
+        (ONLY_CHECKED,)
+        if sender is not None and transfer is not None and _opens_by_check(app, transfer)
+        else ()
+    )
+    return replace(
+        stored,
+        answer={**stored.answer, **check},
+        warnings=transaction.warnings,
+        notes=(*stored.notes, *opened),
+    )
+
+
+def _opens_by_check(app: Application, transfer: "ParsedTransfer") -> bool:
+    """Tell whether only a check opens the route of *transfer*."""
+    from scenarioctl.transactions.transfer.request import OnlyChecked
+    from scenarioctl.transactions.transfer.routes import check_route
+
+    try:
+        check_route(transfer.complete(), app.assets)
+    except OnlyChecked:
+        return True
+    except InvalidRequest:
+        return False
+    return False
 
 
 async def _store(app: Application, diagram: Diagram, account: str = "") -> Result[CreatedScenario]:

@@ -85,9 +85,18 @@ def _identities(chain: "Chain", asset: "Asset") -> tuple[str, ...]:
     return identities_of(chain, asset.id, asset.kind, asset.location)
 
 
+#: What a refusal advises where a check may open the route.
+BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
+
+
+class OnlyChecked(InvalidRequest):
+    """A transfer whose route only a check may open."""
+
+
 def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequest:
     """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about options."""
-    return InvalidRequest(
+    kind = OnlyChecked if advice == BY_CHECK else InvalidRequest
+    return kind(
         f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}",
         advice=advice,
     )

@@ -36,7 +36,13 @@ from scenarioctl.transactions.transfer.bridges import (
     send_first,
 )
 from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
-from scenarioctl.transactions.transfer.request import Transfer, check_request, only_connected, refusal
+from scenarioctl.transactions.transfer.request import (
+    BY_CHECK,
+    Transfer,
+    check_request,
+    only_connected,
+    refusal,
+)
 from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
 from scenarioctl.transactions.transfer.ways import (
     Route,
@@ -63,8 +69,6 @@ class Candidate:
     types: tuple[TransferType, ...]
 
 
-#: What a refusal adds where a check may open the route.
-_BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
 CANDIDATES = (
     Candidate(source="hydration", destination="asset_hub", types=("Teleport", "LocalReserve")),
@@ -265,7 +269,7 @@ def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
     if transfer.remote_fee_asset is not None:
         # Of what goes along, the way has to be known.
         return "; a check can open it only without --remote-fee-asset (remote_fee_asset)"
-    return _BY_CHECK
+    return BY_CHECK
 
 
 def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
@@ -319,7 +323,7 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
         reason = f"only {' and '.join(row.sources)} lists it on both chains, and two sources have to agree"
     else:
         reason = "no such transfer has been proven to arrive"
-    raise refusal(transfer, reason, advice=_BY_CHECK)
+    raise refusal(transfer, reason, advice=BY_CHECK)
 
 
 def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
