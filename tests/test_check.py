@@ -736,6 +736,8 @@ def test_what_pays_the_fee_for_another_asset_may_be_used_up(
 
     assert (answer["verdict"], answer["reasons"]) == (verdict, reasons)
     assert answer["arrival"]["computed"] == {"value": "100000000", "asset": "USDt", "human": "100 USDt"}
+    told = [warning for warning in answer["warnings"] if "goes along" in warning]
+    assert told == [says("0.002 DOT goes along", "0.002 DOT now", "trapped")]
 
 
 def test_a_credit_that_is_reported_twice_counts_once(network: FakeNetwork, check: Check) -> None:

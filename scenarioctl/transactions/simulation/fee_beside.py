@@ -12,6 +12,7 @@ from scenarioctl.transactions.simulation.missing_credit import say_no_credit
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.transfer.request import Transfer
@@ -40,7 +41,8 @@ class FeeBesideCheck:
         last = self.hops[-1]
         ends_there = last.chain.name == self.transfer.destination.name
         if ends_there and not any(hop.failure or hop.unknown for hop in self.hops):
-            self._check_margin(last, arriving)
+            deposit = find_debit(last.events, arriving, self.transfer.beneficiary)
+            judge_margin(self.findings, last.chain, arriving, self.amount, self.arrival, deposit)
             await self._check_rest(last, arriving)
 
     def _check_carried(self, arriving: "Asset") -> None:
@@ -51,24 +53,6 @@ class FeeBesideCheck:
             reasons = self.findings.refusals if carried else self.findings.unknowns
             reasons.append(
                 f"{self.asset.amount(self.amount)} should leave {source} to pay the fee, but its message {told}"
-            )
-
-    def _check_margin(self, last: "DryRunResult", arriving: "Asset") -> None:
-        """Say if fee and deposit would be too much once they rise a little: then all of the transfer is trapped."""
-        destination = self.transfer.destination
-        taken = sum(
-            fee.amount
-            for fee in (self.arrival.fees if self.arrival is not None else ())
-            if (fee.chain.name, fee.identity) == (destination.name, self._identity(arriving))
-        )
-        deposit = find_debit(last.events, arriving, self.transfer.beneficiary)
-        sentence = f"{arriving.amount(self.amount)} goes along to pay the fee on {destination.name}, which is {arriving.amount(taken)} now"
-        if taken > self.amount:
-            self.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
-        elif (taken + deposit) * 4 > self.amount * 3:
-            beside = f", and the receiver's deposit of {arriving.amount(deposit)}" if deposit else ""
-            self.findings.warnings.append(
-                f"{sentence}{beside}. If {destination.name} takes more than goes along, the transfer is trapped there."
             )
 
     async def _check_rest(self, last: "DryRunResult", arriving: "Asset") -> None:
@@ -103,3 +87,31 @@ class FeeBesideCheck:
 
     def _identity(self, arriving: "Asset") -> str:
         return absolute(arriving.location, self.transfer.destination.para_id)
+
+
+def judge_margin(
+    findings: Findings,
+    chain: "Chain",
+    asset: "Asset",
+    amount: int,
+    arrival: Arrival | None,
+    deposit: int = 0,
+) -> None:
+    """Say if the fee on *chain*, and the receiver's *deposit*, would be more than the *amount* of *asset* that pays once they rise a little.
+
+    Then all of the transfer is trapped.
+    """
+    identity = absolute(asset.location, chain.para_id)
+    taken = sum(
+        fee.amount
+        for fee in (arrival.fees if arrival is not None else ())
+        if (fee.chain.name, fee.identity) == (chain.name, identity)
+    )
+    sentence = f"{asset.amount(amount)} goes along to pay the fee on {chain.name}, which is {asset.amount(taken)} now"
+    if taken > amount:
+        findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
+    elif (taken + deposit) * 4 > amount * 3:
+        beside = f", and the receiver's deposit of {asset.amount(deposit)}" if deposit else ""
+        findings.warnings.append(
+            f"{sentence}{beside}. If {chain.name} takes more than goes along, the transfer is trapped there."
+        )

@@ -20,7 +20,7 @@ from scenarioctl.transactions.simulation.balance_changes import deposit_accounts
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
-from scenarioctl.transactions.simulation.fee_beside import FeeBesideCheck
+from scenarioctl.transactions.simulation.fee_beside import FeeBesideCheck, judge_margin
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.lost_receivers import check_lost_receivers
 from scenarioctl.transactions.simulation.missing_credit import say_no_credit
@@ -358,6 +358,11 @@ class Simulation:
                 self.findings.unknowns.append(say_unlisted(hop.chain))
             fees = message.first("BuyExecution")
             fee_place = "" if fees is None else write_location(fees["fees"]["id"])
+            brings = dict(incoming_assets(message))
+            for asset in known if len(known) > 1 else ():
+                if asset.location == fee_place:
+                    amount = brings[absolute(asset.location, hop.chain.para_id)]
+                    judge_margin(self.findings, hop.chain, asset, amount, arrival)
             # What only pays the fee for others may be used up.
             for asset in sorted(known, key=lambda asset: asset.location != fee_place):
                 if arrival is not None:
