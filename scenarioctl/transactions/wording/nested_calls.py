@@ -3,16 +3,14 @@
 To word another one, add a row to WORDS.  One without a row is named, with the calls that its arguments hold.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.inner_calls import held_values, read_call
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words
 from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_encoded, say_program, unversioned
-
-if TYPE_CHECKING:
-    from scenarioctl.runtime.table import RuntimeTable
 
 #: Calls and programs in the arguments of one call without a row that are told.
 _SHOWN = 8
@@ -23,15 +21,15 @@ def say_named(phrases: Phrases, call: Call) -> str:
     named = f"calls {call.pallet}.{call.method} on {phrases.chain.name}"
     said: list[str] = []
     read: set[str] = set()
-    for name, kind, value in _held(phrases, call):
+    for held in held_values(call, phrases.tables(phrases.chain)):
         if len(said) == _SHOWN:
             said.append("more that is not shown")
             break
         try:
-            said.append(_HELD[kind](phrases, value))
+            said.append(_HELD[held.kind](phrases, held.value))
         except MISFITS:
             continue
-        read.add(name)
+        read.add(held.field)
     if set(call.args) - read:
         named += f" (its {'other ' if read else ''}arguments are not shown)"
     return f"{named} with {' and '.join(said)}" if said else named
@@ -44,82 +42,6 @@ def _say_inner(phrases: Phrases, value: Any) -> str:
     if phrases.budget.spend():
         return f"[{phrases.say(inside, call)}]"
     return f"[calls {call.pallet}.{call.method} on {phrases.chain.name}, with more inside]"
-
-
-def read_call(value: Any) -> Call:
-    """Return the call inside another one: `{"System": {"remark": {…}}}`."""
-    ((pallet, inner),) = value.items()
-    ((method, arguments),) = ({inner: {}} if isinstance(inner, str) else inner).items()
-    return Call(pallet=pallet, method=method, args=arguments or {})
-
-
-def _held(phrases: Phrases, call: Call) -> Iterator[tuple[str, str, Any]]:
-    """Give the calls and programs in the arguments of *call*: the argument, a key of `_HELD`, and the value."""
-    table = phrases.tables(phrases.chain)
-    if table is None or not table.has_call(call.pallet, call.method):
-        return
-    for field in table.call_fields(call.pallet, call.method):
-        if field.name in call.args and _can_hold(table, field.type_id, set()):
-            try:
-                found = list(_find(table, field.type_id, call.args[field.name]))
-            except MISFITS:
-                continue
-            for kind, value in found:
-                yield field.name, kind, value
-
-
-def _kind(table: "RuntimeTable", type_id: int) -> str:
-    path = table.types[type_id][0]
-    name = path.rpartition("::")[2]
-    return name if name in _HELD and (name != "Bounded" or "preimages" in path) else ""
-
-
-def _can_hold(table: "RuntimeTable", type_id: int, seen: set[int]) -> bool:
-    """Tell whether a value of the type can have a call or a program in it; most lists of numbers are not walked."""
-    if type_id in seen:
-        return False
-    seen.add(type_id)
-    if _kind(table, type_id):
-        return True
-    return any(_can_hold(table, each, seen) for each in table.types.parts(type_id))
-
-
-def _find(table: "RuntimeTable", type_id: int, value: Any) -> Iterator[tuple[str, Any]]:
-    """Give the calls and programs in *value*, along its type."""
-    found = _kind(table, type_id)
-    if found:
-        yield found, value
-        return
-    _, _, kind, definition = table.types[type_id]
-    if kind in ("sequence", "array") and isinstance(value, list):
-        element = definition if kind == "sequence" else definition[1]
-        for item in value:
-            yield from _find(table, element, item)
-    elif kind == "tuple" and isinstance(value, (list, tuple)):
-        for inner, item in zip(definition, value, strict=True):
-            yield from _find(table, inner, item)
-    elif kind == "composite":
-        yield from _find_in_fields(table, definition, value)
-    elif table.types.is_option(type_id):
-        if value is not None:
-            yield from _find(table, definition[1][2][0][1], value)
-    elif kind == "variant" and isinstance(value, Mapping):
-        ((label, inner),) = value.items()
-        fields: list[Any] = next((variant[2] for variant in definition if variant[0] == label), [])
-        yield from _find_in_fields(table, fields, inner)
-
-
-def _find_in_fields(table: "RuntimeTable", fields: list[Any], value: Any) -> Iterator[tuple[str, Any]]:
-    if not fields:
-        return
-    if fields[0][0] is not None:
-        for name, type_id, _ in fields:
-            yield from _find(table, type_id, value[name])
-    elif len(fields) == 1:
-        yield from _find(table, fields[0][1], value)
-    else:
-        for (_, type_id, _), item in zip(fields, value, strict=True):
-            yield from _find(table, type_id, item)
 
 
 def _bounded(phrases: Phrases, value: Any) -> str:
