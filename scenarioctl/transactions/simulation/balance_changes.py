@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import junctions_of, write_location
 from scenarioctl.transactions.events import Event
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
 #: (pallet, event) -> the fields that name the asset ("" for the native one), who is debited ("" for nobody), who is
-#: credited, and how much.
+#: credited, and how much.  What an account holds counts whole here, whether it can spend it or not: see `KEPT_EVENTS`.
 BALANCE_EVENTS: Mapping[tuple[str, str], tuple[str, str, str, str]] = {
     ("Balances", "Minted"): ("", "", "who", "amount"),
     ("Balances", "Deposit"): ("", "", "who", "amount"),
@@ -47,16 +48,69 @@ BALANCE_EVENTS: Mapping[tuple[str, str], tuple[str, str, str, str]] = {
     ("Tokens", "Withdrawn"): ("currency_id", "who", "", "amount"),
     ("Tokens", "Slashed"): ("currency_id", "who", "", "free_amount"),
     ("Tokens", "DustLost"): ("currency_id", "who", "", "amount"),
+    **{
+        (f"{pallet}Holder", name): ("asset_id", *fields)
+        for pallet in ("Assets", "ForeignAssets", "PoolAssets")
+        for name, fields in {
+            "BurnedHeld": ("who", "", "amount"),
+            "TransferOnHold": ("source", "dest", "amount"),
+            "TransferAndHold": ("source", "dest", "transferred"),
+        }.items()
+    },
     ("Currencies", "Deposited"): ("currency_id", "", "who", "amount"),
     ("Currencies", "Transferred"): ("currency_id", "from", "to", "amount"),
     ("Currencies", "Withdrawn"): ("currency_id", "who", "", "amount"),
 }
+#: (pallet, event) -> the field of the asset, of the account, of the amount; 1 where it can't be spent from then on, -1 where it
+#: can again; and what keeps it: `held` is set aside, `locked` overlaps with that.
+KEPT_EVENTS: Mapping[tuple[str, str], tuple[tuple[str, str, str, int, str], ...]] = {
+    **{
+        (pallet, name): ((asset, "who", "amount", sign, kept),)
+        for pallet, asset in (("Balances", ""), ("Tokens", "currency_id"))
+        for name, sign, kept in (
+            *(("Reserved", 1, "held"), ("Unreserved", -1, "held"), ("Held", 1, "held")),
+            *(("Released", -1, "held"), ("BurnedHeld", -1, "held")),
+            *(("Locked", 1, "locked"), ("Unlocked", -1, "locked")),
+            *(("Frozen", 1, "locked"), ("Thawed", -1, "locked")),
+        )
+    },
+    **{
+        (f"{pallet}{keeper}", name): (("asset_id", "who", "amount", sign, kept),)
+        for pallet in ("Assets", "ForeignAssets", "PoolAssets")
+        for keeper, name, sign, kept in (
+            *(("Holder", "Held", 1, "held"), ("Holder", "Released", -1, "held")),
+            *(("Holder", "BurnedHeld", -1, "held"),),
+            *(("Freezer", "Frozen", 1, "locked"), ("Freezer", "Thawed", -1, "locked")),
+        )
+    },
+    **{
+        (pallet, name): (
+            *([] if name == "TransferAndHold" else [(asset, "source", amount, -1, "held")]),
+            (asset, "dest", amount, 1, "held"),
+        )
+        for pallet, asset in (
+            ("Balances", ""),
+            ("AssetsHolder", "asset_id"),
+            ("ForeignAssetsHolder", "asset_id"),
+        )
+        for name, amount in (("TransferOnHold", "amount"), ("TransferAndHold", "transferred"))
+    },
+    ("Balances", "ReserveRepatriated"): (("", "from", "amount", -1, "held"), ("", "to", "amount", 1, "held")),
+    ("Tokens", "ReserveRepatriated"): (
+        ("currency_id", "from", "amount", -1, "held"),
+        ("currency_id", "to", "amount", 1, "held"),
+    ),
+}
+#: Events of these pallets that name an account and an amount, and move nothing or repeat what another one tells.
+_SILENT = frozenset(("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated"))
 #: A pallet -> the kind of asset that it moves; Hydration's Currencies moves those of a contract.
 _KINDS = {
     "Balances": "native",
-    "Assets": "assets",
-    "ForeignAssets": "foreign",
-    "PoolAssets": "pool",
+    **{
+        f"{pallet}{part}": kind
+        for pallet, kind in (("Assets", "assets"), ("ForeignAssets", "foreign"), ("PoolAssets", "pool"))
+        for part in ("", "Holder", "Freezer")
+    },
     "Tokens": "tokens",
     "Currencies": "erc20",
 }
@@ -72,6 +126,14 @@ class BalanceChange:
     asset: Asset
     #: Smallest units, negative where it is lost.
     value: int
+    #: How much more of it is held or locked than before.
+    held: int = 0
+    locked: int = 0
+
+    @property
+    def kept(self) -> int:
+        """How much of what comes can't be spent."""
+        return max(self.held, self.locked, 0)
 
 
 def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[BalanceChange]:
@@ -93,10 +155,59 @@ def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Asset
             twins[credited, key].setdefault(event.name, Counter())[amount] += 1
     for who, kinds in twins.items():
         sums[who] += _count_once(kinds)
+    kept: dict[tuple[bytes, str], Counter[str]] = defaultdict(Counter)
+    for event, label, account, amount, keeper in _read_kept(events):
+        asset = _find_asset(event.pallet, label, chain, assets)
+        key = f"{asset.kind}/{asset.id}"
+        named[key] = asset
+        kept[account, key][keeper] += amount
+        sums[account, key] += 0
     return [
-        BalanceChange(account=account, asset=named[key], value=value)
+        BalanceChange(
+            account=account,
+            asset=named[key],
+            value=value,
+            held=kept[account, key]["held"],
+            locked=kept[account, key]["locked"],
+        )
         for (account, key), value in sums.items()
-        if value
+        if value or any(kept[account, key].values())
+    ]
+
+
+def read_dust(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[BalanceChange]:
+    """Return what the chain takes of accounts because it is too little to be held, and gives to nobody."""
+    dust = [event for event in events if event.name == "DustLost"]
+    return [
+        replace(change, value=-change.value)
+        for event in dust
+        if not _is_told_twice(event, events)
+        for change in read_balance_changes([event], chain, assets)
+    ]
+
+
+def _read_kept(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes, int, str]]:
+    """Give what each event lets an account no longer spend, or spend again: the asset's label, who, how much, what keeps it."""
+    for event in events:
+        fields = event.fields
+        for named, who, amount, sign, keeper in KEPT_EVENTS.get((event.pallet, event.name), ()):
+            if fields.get("destination_status", fields.get("status")) == "Free" and who == "to":
+                continue
+            yield event, fields[named] if named else "", fields[who], sign * fields[amount], keeper
+
+
+def unread_events(events: Sequence[Event]) -> list[Event]:
+    """Return the events by which a pallet of assets moves something in a way that is not known here."""
+    known = {*BALANCE_EVENTS, *KEPT_EVENTS}
+    return [
+        event
+        for event in events
+        if event.pallet in _KINDS
+        and (event.pallet, event.name) not in known
+        and event.name not in _SILENT
+        and isinstance(event.fields, Mapping)
+        and any(isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS for value in event.fields.values())
+        and any(name in event.fields for name in ("amount", "balance", "free", "reserved", "value"))
     ]
 
 
@@ -141,7 +252,7 @@ def _read(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes | None, b
     for event in events:
         names = BALANCE_EVENTS.get((event.pallet, event.name))
         fields = event.fields
-        if names is None or not isinstance(fields, Mapping):
+        if names is None or not isinstance(fields, Mapping) or _is_told_twice(event, events):
             continue
         label = fields[names[0]] if names[0] else ""
         # Currencies repeats what Balances and Tokens report, and stands alone for what a contract holds.
@@ -150,6 +261,19 @@ def _read(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes | None, b
         debited = fields[names[1]] if names[1] else None
         credited = fields[names[2]] if names[2] else None
         yield event, label, debited, credited, fields[names[3]]
+
+
+def _is_told_twice(event: Event, events: Sequence[Event]) -> bool:
+    """Tell whether *event* is of dust that goes to somebody, as an event of its own tells."""
+    if (event.pallet, event.name) != ("Tokens", "DustLost"):
+        return False
+    dust = event.fields
+    return any(
+        str(other) == "Tokens.Transfer"
+        and (other.fields["currency_id"], other.fields["from"], other.fields["amount"])
+        == (dust["currency_id"], dust["who"], dust["amount"])
+        for other in events
+    )
 
 
 def _find_asset(pallet: str, label: Any, chain: "Chain", assets: "Assets") -> Asset:

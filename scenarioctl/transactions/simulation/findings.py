@@ -21,7 +21,21 @@ class Findings:
     refusals: list[str] = field(default_factory=list)
     #: What no chain could prove.
     unknowns: list[str] = field(default_factory=list)
+    #: Who may act for the signer, spend or unlock from now on.
+    rights: list[str] = field(default_factory=list)
+    #: What the signer, or a receiver, has no longer or can't spend.
+    losses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that the signer should know, in the order of danger."""
+        return tuple(dict.fromkeys((*self.rights, *self.losses, *self.warnings)))
+
+    def add(self, other: "Findings", *, when: str) -> None:
+        """Take over what *other* says of what happens *when*."""
+        for name in ("refusals", "unknowns", "rights", "losses", "warnings"):
+            getattr(self, name).extend(f"{when}: {said}" for said in getattr(other, name))
 
     @property
     def verdict(self) -> "Verdict":
@@ -33,6 +47,11 @@ class Findings:
 
     def add_step(self, chain: "Chain", what: str, asset: "Asset", value: int) -> None:
         self.steps.append(Step(chain=chain.name, what=what, amount=amount_of(asset, value)))
+
+    def lose(self, chain: "Chain", what: str, amount: Amount, sentence: str) -> None:
+        """Add a loss to the steps, and its *sentence* to what is told."""
+        self.steps.append(Step(chain=chain.name, what=what, amount=amount))
+        self.losses.append(sentence)
 
 
 def amount_of(asset: "Asset", value: int) -> Amount:

@@ -54,9 +54,19 @@ async def execution_fees(client: "Client", message: XcmMessage, weight: Any) -> 
 
 
 async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[HopFee]:
-    """Return what a chain takes for executing a VersionedXcm of one of its accounts."""
+    """Return what a chain takes for executing a VersionedXcm of one of its accounts.
+
+    Such a program is paid for by the weight of the call: it buys only what it limits itself.
+    """
     version, program = next(iter(versioned.items()))
-    return await _bought(client, int(version[1:]), program, await query_weight(client, versioned))
+    instructions = dict(read_instruction(item) for item in reversed(program))
+    bought = instructions.get("BuyExecution")
+    if bought is None:
+        weight = await query_weight(client, versioned) if "PayFees" in instructions else None
+    else:
+        limit = bought["weight_limit"]
+        weight = limit["Limited"] if isinstance(limit, Mapping) else None
+    return [] if weight is None else await _bought(client, int(version[1:]), program, weight)
 
 
 async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[HopFee]:
