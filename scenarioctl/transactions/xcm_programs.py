@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
 XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
+#: Calls that move nothing, whoever makes them.
+HARMLESS_CALLS = frozenset((("System", "remark"), ("System", "remark_with_event")))
 #: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.
 FOLLOWED = frozenset(
     (
@@ -59,6 +61,8 @@ class Instruction:
     as_chain: bool
     #: Whether only an error lets it run.
     on_error: bool
+    #: Whether it runs at the end, of a program that failed too: then with all that was left.
+    at_end: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +110,19 @@ def walk_program(
     origin: "Chain | None",
     as_chain: bool = True,
     on_error: bool = False,
+    at_end: bool = False,
 ) -> Iterator[Instruction]:
     """Give every instruction of *program*, those of programs inside it among them."""
     for value in program:
         name, fields = read_instruction(value)
         yield Instruction(
-            name=name, fields=fields, chain=chain, origin=origin, as_chain=as_chain, on_error=on_error
+            name=name,
+            fields=fields,
+            chain=chain,
+            origin=origin,
+            as_chain=as_chain,
+            on_error=on_error,
+            at_end=at_end,
         )
         if name in _OTHER_ORIGIN:
             as_chain = False
@@ -123,16 +134,28 @@ def walk_program(
                 origin=origin,
                 as_chain=as_chain,
                 on_error=on_error or name == "SetErrorHandler",
+                at_end=at_end or name == "SetAppendix",
             )
         elif name == "ExecuteWithOrigin":
             yield from walk_program(
-                fields["xcm"], registry, chain=chain, origin=origin, as_chain=False, on_error=on_error
+                fields["xcm"],
+                registry,
+                chain=chain,
+                origin=origin,
+                as_chain=False,
+                on_error=on_error,
+                at_end=at_end,
             )
         elif name in ONWARD or name == "InitiateTransfer":
             place = fields[ONWARD[name][0]] if name in ONWARD else fields["destination"]
             remote = fields["xcm"] if name in ONWARD else fields["remote_xcm"]
             yield from walk_program(
-                remote, registry, chain=_chain(registry, chain, place), origin=chain, on_error=on_error
+                remote,
+                registry,
+                chain=_chain(registry, chain, place),
+                origin=chain,
+                on_error=on_error,
+                at_end=at_end,
             )
 
 

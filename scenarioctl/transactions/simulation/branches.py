@@ -1,0 +1,95 @@
+"""What could run counts, not only what ran: whom handlers, claims, fallbacks and calls for later can pay."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import junctions_of, write_location
+from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS, named_accounts
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.inner_calls import InnerCall
+    from scenarioctl.transactions.simulation.findings import Findings
+    from scenarioctl.transactions.simulation.ledger import HopLedger
+    from scenarioctl.transactions.xcm_programs import Instruction
+
+#: Instruction -> the field of whom it gives something.
+_GIVES = {"DepositAsset": "beneficiary", "TransferAsset": "beneficiary"}
+
+
+def check_branches(
+    findings: "Findings",
+    ledgers: "Sequence[HopLedger]",
+    calls: "Sequence[InnerCall]",
+    instructions: "Sequence[Instruction]",
+    *,
+    own: frozenset[bytes],
+) -> None:
+    """Leave open what pays anybody but the expected receivers if it runs on another day.
+
+    *own* are the signer, and the receiver that the caller named.
+    """
+    for instruction in instructions:
+        chain = instruction.chain
+        if chain is None:
+            continue
+        expected = own | _only_receiver(ledgers, chain)
+        for who in _paid(instruction):
+            if not isinstance(who, bytes) or who not in expected:
+                findings.unknowns.append(
+                    f"{_when(instruction)} on {chain.name}, {_say(who, chain)} gets what is left"
+                )
+    chain = ledgers[0].hop.chain
+    received = {entry.party.account for entry in ledgers[0].received()}
+    for found in calls:
+        if found.outer is None or (found.call.pallet, found.call.method) in HARMLESS_CALLS:
+            continue
+        name = f"{found.call.pallet}.{found.call.method}"
+        if (found.outer.pallet, found.outer.method) == ("Utility", "if_else"):
+            for account in {*named_accounts(found.call.args)} - own - received:
+                findings.unknowns.append(
+                    f"the branch {name} of Utility.if_else may run instead, and names {_say(account, chain)}"
+                )
+        elif not found.runs:
+            findings.unknowns.append(
+                f"{found.outer.pallet}.{found.outer.method} keeps {name} to run later, which is not simulated"
+            )
+
+
+def _only_receiver(ledgers: "Sequence[HopLedger]", chain: "Chain") -> frozenset[bytes]:
+    """Return the account that gets all that reaches *chain*; none if several do."""
+    found = frozenset(
+        entry.party.account for ledger in ledgers if ledger.hop.chain == chain for entry in ledger.received()
+    )
+    return found if len(found) == 1 else frozenset()
+
+
+def _paid(instruction: "Instruction") -> Iterator[bytes | str]:
+    """Give each account, or other place, that *instruction* pays in a branch."""
+    fields = instruction.fields
+    if instruction.name == "SetHints":
+        for hint in fields["hints"]:
+            if isinstance(hint, dict) and "AssetClaimer" in hint:
+                yield _account_of(hint["AssetClaimer"]["location"])
+    elif instruction.name in _GIVES and (instruction.on_error or instruction.at_end):
+        yield _account_of(fields[_GIVES[instruction.name]])
+
+
+def _account_of(location: Any) -> bytes | str:
+    last = (junctions_of(location) or [None])[-1]
+    for kind, field in (("AccountId32", "id"), ("AccountKey20", "key")):
+        if isinstance(last, dict) and kind in last:
+            account: bytes = last[kind][field]
+            return account
+    return write_location(location) or "another place"
+
+
+def _when(instruction: "Instruction") -> str:
+    if instruction.name == "SetHints":
+        return "if its assets are trapped"
+    return "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+
+
+def _say(who: "bytes | str", chain: "Chain") -> str:
+    return format_account(who, chain.ss58_prefix) if isinstance(who, bytes) else who
