@@ -611,12 +611,13 @@ def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, 
     assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "assetHub")]
 
 
-def test_a_weight_that_is_not_told_leaves_the_proof_as_it_is(network: FakeNetwork, check: Check) -> None:
+def test_a_weight_that_is_not_told_leaves_open_what_is_taken(network: FakeNetwork, check: Check) -> None:
     network.chains["assetHub"].api["XcmPaymentApi_query_xcm_weight"] = {"Err": "WeightNotComputable"}
 
     answer = transfer_check(check)
 
-    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [says("0.002", "DOT", "assetHub", "WeightNotComputable")]
     assert answer["warnings"] == [says("XcmPaymentApi_query_xcm_weight", "assetHub", "WeightNotComputable")]
     assert answer["arrival"]["computed"] is None
     assert answer["arrival"]["credited"]["human"] == "1.498 DOT"
@@ -753,6 +754,7 @@ def test_a_credit_that_is_reported_twice_counts_once(network: FakeNetwork, check
 def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, check: Check) -> None:
     nothing = {"V5": ["ClearOrigin", {"SetTopic": b"\1" * 32}]}
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, nothing))
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
 
     answer = check(REMARK, "--chain", "polkadot")
 

@@ -24,6 +24,7 @@ from scenarioctl.transactions.signing.signatures import (
 from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, assemble
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.ledger import LedgerReader
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.xcm_programs import named_accounts
 from tests.conftest import Run
@@ -178,17 +179,24 @@ def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> No
     def clients(chain: Chain) -> Client:
         raise RuntimeError(f"{chain.name} is asked")
 
-    recipients = RecipientCheck(
-        findings=Findings(),
+    reader = LedgerReader(
         clients=clients,
         assets=Assets(Registry()),
-        hops=[DryRunResult(chain=MYTHOS, events=events)],
         sender=ALITH,
         beneficiary=None,
         named=frozenset(),
         named_on=frozenset(),
     )
-    finish(recipients.read())
+    recipients = RecipientCheck(
+        findings=Findings(),
+        clients=clients,
+        ledgers=[finish(reader.read(DryRunResult(chain=MYTHOS, events=events)))],
+        sender=ALITH,
+        beneficiary=None,
+        named=frozenset(),
+        named_on=frozenset(),
+    )
+    recipients.list_holdings()
 
     assert [value for _, value in recipients.sent()] == [amount]
     assert [(leaving.account, leaving.amount.value) for leaving in recipients.leaves] == [(EVM, amount)]

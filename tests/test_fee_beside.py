@@ -201,4 +201,4 @@ class TestCarried:
         check = self.check(network, carried=self.FEE, execution=2 * self.FEE)
 
         assert check.verdict == "unknown"
-        assert check.reasons == (says("0.0108 DOT goes along", "0.0216 DOT now"),)
+        assert check.reasons[0] == says("0.0108 DOT goes along", "0.0216 DOT now")

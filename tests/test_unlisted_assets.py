@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.assets import Asset, Assets
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import InvalidRequest
@@ -14,9 +15,11 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival
 from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
+from scenarioctl.transactions.simulation.credits import CreditCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.simulation.simulate import Simulation
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
@@ -275,9 +278,30 @@ def test_an_asset_that_is_listed_is_known_by_its_id() -> None:
     assert recognize_credit([last_hop("hydraDx", credit)], wanted, ASSETS) is None
 
 
-class FakeClient:
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
+def credit_check(hops: list[DryRunResult], recognized: Asset | None) -> CreditCheck:
+    def clients(chain: Chain) -> Client:
+        raise RuntimeError(f"{chain.name} is asked")
+
+    findings = Findings()
+    nobody = RecipientCheck(
+        findings=findings,
+        clients=clients,
+        ledgers=[],
+        sender=ALICE,
+        beneficiary=None,
+        named=frozenset(),
+        named_on=frozenset(),
+    )
+    return CreditCheck(
+        findings=findings,
+        clients=clients,
+        assets=ASSETS,
+        hops=hops,
+        sender=ALICE,
+        receivers=nobody,
+        instructions=[],
+        recognized=recognized,
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,16 +319,14 @@ def test_only_the_computed_amount_proves_it(
         ),
         last_hop("astar", issued(NUMBER)),
     ]
-    check = Simulation(FakeClient, ASSETS, wanted.source, ALICE, None)  # type: ignore[arg-type]
-    check.hops = hops
-    check.recognized = recognize_credit(hops, wanted, ASSETS)
+    check = credit_check(hops, recognize_credit(hops, wanted, ASSETS))
 
-    async def compute(_: Simulation) -> Arrival | None:
+    async def compute(_: CreditCheck) -> Arrival | None:
         identity = USDT.removeprefix("1/")
         return None if computed is None else Arrival(fees=(), assets={identity: computed}, weights={})
 
-    monkeypatch.setattr(Simulation, "_compute", compute)
-    finish(check.check_arrival(wanted))
+    monkeypatch.setattr(CreditCheck, "_compute", compute)
+    finish(check.check_transfer(wanted))
 
     assert check.findings.verdict == verdict
     if verdict == "unknown":
@@ -313,10 +335,10 @@ def test_only_the_computed_amount_proves_it(
 
 def test_a_credit_that_is_not_recognized_proves_nothing() -> None:
     wanted = transfer("hydraDx", "astar", 10)
-    check = Simulation(FakeClient, ASSETS, wanted.source, ALICE, None)  # type: ignore[arg-type]
-    check.hops = [DryRunResult(chain=wanted.source), last_hop("astar", issued(NUMBER), issued(NUMBER + 1))]
+    hops = [DryRunResult(chain=wanted.source), last_hop("astar", issued(NUMBER), issued(NUMBER + 1))]
+    check = credit_check(hops, None)
 
-    finish(check.check_arrival(wanted))
+    finish(check.check_transfer(wanted))
 
     assert check.findings.verdict == "unknown"
     assert "; ".join(check.findings.reasons) == says("astar", "USDT")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import absolute, junctions_of, write_location
 from scenarioctl.chains.trust import chain_beyond
-from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -189,47 +188,6 @@ def _named(assets: Any) -> list[Any] | None:
 def _chain(registry: "Registry", seen_from: "Chain | None", location: Any) -> "Chain | None":
     place = write_location(location)
     return chain_at(registry, seen_from, place) if place and seen_from is not None else None
-
-
-def inner_calls(call: Call) -> Iterator[Call]:
-    """Give *call*, and every call inside it: of a batch, a proxy, a multisig, a fallback."""
-    yield call
-    for value in call.args.values():
-        yield from _calls_in(value)
-
-
-def _calls_in(value: Any) -> Iterator[Call]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _calls_in(item)
-    elif isinstance(value, Mapping):
-        # A call inside another one: {"Balances": {"transfer_all": {…}}}.
-        if len(value) == 1:
-            pallet, inner = next(iter(value.items()))
-            if isinstance(inner, Mapping) and len(inner) == 1 and isinstance(pallet, str):
-                method, arguments = next(iter(inner.items()))
-                if _is_call(pallet, method, arguments):
-                    yield from inner_calls(Call(pallet=pallet, method=method, args=arguments))
-                    return
-        for item in value.values():
-            yield from _calls_in(item)
-
-
-def _is_call(pallet: str, method: Any, arguments: Any) -> bool:
-    """Tell a call from other values of this shape, like a version of XCM and its junctions."""
-    return (
-        isinstance(method, str)
-        and isinstance(arguments, Mapping)
-        and method.islower()
-        and pallet[:1].isupper()
-    )
-
-
-def local_messages(call: Call) -> Iterator[Mapping[str, Any]]:
-    """Give each VersionedXcm that *call* has executed on its own chain, in the name of an account."""
-    for inner in inner_calls(call):
-        if inner.pallet in XCM_PALLETS and inner.method == "execute":
-            yield inner.args["message"]
 
 
 def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:

@@ -6,12 +6,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
-from scenarioctl.transactions.xcm_programs import inner_calls
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.inner_calls import InnerCall
 
 #: Events of a multisig whose call waits for more approvals.
 _WAITING = ("NewMultisig", "MultisigApproval")
@@ -26,17 +26,17 @@ class PendingCall:
     call: "Call | None"
 
 
-def pending_calls(call: "Call", table: "RuntimeTable", events: Sequence["Event"]) -> Iterator[PendingCall]:
-    """Give the calls inside *call* that now wait for approvals, as *events* tell."""
+def pending_calls(
+    calls: "Sequence[InnerCall]", table: "RuntimeTable", events: Sequence["Event"]
+) -> Iterator[PendingCall]:
+    """Give the calls among *calls* that now wait for approvals, as *events* tell."""
     waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
     if not waiting:
         return
     known = {
-        blake2b(table.encode_call(inner), digest_size=32).digest(): inner
-        for outer in inner_calls(call)
-        if (outer.pallet, outer.method) == ("Multisig", "as_multi")
-        for inner in inner_calls(outer)
-        if inner is not outer
+        blake2b(table.encode_call(found.call), digest_size=32).digest(): found.call
+        for found in calls
+        if found.outer is not None and (found.outer.pallet, found.outer.method) == ("Multisig", "as_multi")
     }
     for fields in waiting:
         yield PendingCall(account=fields["multisig"], call=known.get(fields["call_hash"]))

@@ -24,7 +24,6 @@ from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, known_x
 from scenarioctl.transactions.xcm_programs import (
     Instruction,
     chain_at,
-    local_messages,
     read_instruction,
     walk_program,
 )
@@ -411,10 +410,12 @@ def _message_type(table: "RuntimeTable", method: str) -> int:
     return int(types[messages][3])
 
 
-def read_programs(call: "Call", hops: Sequence["DryRunResult"], registry: "Registry") -> list[Instruction]:
-    """Return every instruction of the programs that *call* executes on its chain, and of the messages of *hops*."""
+def read_programs(
+    programs: Sequence[Mapping[str, Any]], hops: Sequence["DryRunResult"], registry: "Registry"
+) -> list[Instruction]:
+    """Return every instruction of *programs*, which the first chain executes, and of the messages of *hops*."""
     found: list[Instruction] = []
-    for versioned in local_messages(call):
+    for versioned in programs:
         program = next(iter(versioned.values()))
         found += walk_program(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
     for hop in hops:

@@ -4,16 +4,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.xcm_programs import FOLLOWED
+from scenarioctl.transactions.xcm_programs import FOLLOWED, HARMLESS_CALLS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.findings import Findings
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.xcm_programs import Instruction
-
-#: Calls that move nothing, whoever makes them.
-_HARMLESS = (("System", "remark"), ("System", "remark_with_event"))
 
 
 async def check_unsupported_instructions(
@@ -30,7 +27,7 @@ async def check_unsupported_instructions(
             )
             continue
         name = await _inner_call(clients, chain, instruction.fields["call"]["encoded"])
-        if name not in _HARMLESS:
+        if name not in HARMLESS_CALLS:
             said = "a call that cannot be decoded" if name is None else ".".join(name)
             findings.unknowns.append(
                 f"a program on {chain.name} executes {said} with Transact, and its effects are not simulated"
