@@ -262,15 +262,27 @@ async def check_draft(
     transaction: UnsignedTransaction,
     sender: bytes,
     fee_asset: "Asset | None" = None,
+    *,
+    confirmed: bool = False,
+    accept_locked: bool = False,
 ) -> UnsignedTransaction:
-    """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in *fee_asset*."""
-    from scenarioctl.transactions.simulation.simulate import simulate_call
+    """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in *fee_asset*.
+
+    *confirmed* are receivers that nobody holds the key of; with *accept_locked*, what arrives may be locked.
+    """
+    from scenarioctl.transactions.simulation.simulate import Consent, simulate_call
 
     if transaction.check is not None:
         return transaction
     chain = app.registry.find(transaction.chain)
     check = await simulate_call(
-        app.client, app.assets, chain=chain, call=transaction.call, sender=sender, fee_asset=fee_asset
+        app.client,
+        app.assets,
+        chain=chain,
+        call=transaction.call,
+        sender=sender,
+        fee_asset=fee_asset,
+        consent=Consent(confirmed=confirmed, locked=accept_locked),
     )
     return _with_check(transaction, check)
 

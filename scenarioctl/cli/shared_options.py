@@ -66,6 +66,12 @@ yes_option = click.option(
     is_flag=True,
     help="Confirm a receiver without a private key, like the account of a pallet.",
 )
+#: Accepts what `transactions/simulation/recipients.py` refuses.
+accept_locked_option = click.option(
+    "--accept-locked",
+    is_flag=True,
+    help="Accept that what arrives can't all be spent at first, because a deposit limit locks it.",
+)
 xcm_version_option = option(
     "--xcm-version",
     metavar="3|4|5",

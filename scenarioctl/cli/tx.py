@@ -14,6 +14,7 @@ from scenarioctl.cli.output import draw_json
 from scenarioctl.cli.sent_report import draw_status
 from scenarioctl.cli.shared_options import (
     RAW,
+    accept_locked_option,
     fee_asset_option,
     relayer_fee_option,
     remote_fee_asset_option,
@@ -135,6 +136,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @yes_option
+@accept_locked_option
 @xcm_version_option
 @relayer_fee_option
 @remote_fee_asset_option

@@ -10,6 +10,7 @@ from scenarioctl.cli.execution import perform, print_answer, print_table
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     RAW,
+    accept_locked_option,
     relayer_fee_option,
     remote_fee_asset_option,
     transaction_options,
@@ -31,6 +32,7 @@ def xcm() -> None:
 )
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW)
 @yes_option
+@accept_locked_option
 @xcm_version_option
 @relayer_fee_option
 @remote_fee_asset_option

@@ -40,7 +40,7 @@ class CheckTransaction:
     #: Smallest units; `max` is all that `sender` can send now.
     amount: str | int = ""
     destinationaddress: str = ""
-    #: Confirm a receiver that nobody holds the key of.
+    #: Confirm a receiver that nobody holds the key of; of `tx` too.
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
@@ -49,6 +49,8 @@ class CheckTransaction:
     remote_fee_asset: str | int = ""
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
+    accept_locked: bool = False
     #: To Ethereum: whole Ether for a relayer. With it the message goes by Snowbridge's second protocol (V2).
     relayer_fee: str | int | float = ""
     #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
@@ -150,4 +152,11 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
         spec_version=table.spec_version,
         warnings=warnings,
     )
-    return await check_draft(app, transaction, sender, named)
+    return await check_draft(
+        app,
+        transaction,
+        sender,
+        named,
+        confirmed=request.yes,
+        accept_locked=request.accept_locked,
+    )

@@ -66,6 +66,8 @@ class AssetTransfer(CheckableFields):
     remote_fee_asset: str | int = ""
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
+    accept_locked: bool = False
     #: To Ethereum: whole Ether of `sender` for a relayer. With it the message goes by Snowbridge's second protocol (V2).
     relayer_fee: str | int | float = ""
 
@@ -116,6 +118,7 @@ async def draft_requested(
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         remote_fee_asset=read_remote_fee_asset(app, source, request.remote_fee_asset, "remote_fee_asset"),
         allow_death=bool(request.allow_death),
+        accept_locked=request.accept_locked,
         relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,
     )

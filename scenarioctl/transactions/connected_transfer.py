@@ -428,7 +428,7 @@ class TransferBuilder:
         return accepted
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
-        from scenarioctl.transactions.simulation.simulate import simulate_transfer
+        from scenarioctl.transactions.simulation.simulate import Consent, simulate_transfer
 
         return await simulate_transfer(
             self.clients,
@@ -438,6 +438,7 @@ class TransferBuilder:
             sender=sender,
             beside=self.beside,
             fee_asset=self.fee_asset,
+            consent=Consent(locked=self.transfer.accept_locked),
         )
 
     def _build(

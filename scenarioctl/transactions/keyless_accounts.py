@@ -72,6 +72,11 @@ def kind_of(account: bytes) -> AccountKind:
     return AccountKind(name="account")
 
 
+def accounts_of_address(address: bytes) -> tuple[bytes, bytes]:
+    """Return the accounts that an Ethereum address has on Hydration and on chains with pallet-revive."""
+    return b"ETH\0" + address + bytes(8), address + _REVIVE_PADDING
+
+
 def is_evm_account(account: bytes) -> bool:
     """Tell whether *account*, of 32 bytes, is the one that Hydration gives an Ethereum address."""
     return account.startswith(b"ETH\0") and account.endswith(bytes(8))

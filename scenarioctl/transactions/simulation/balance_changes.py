@@ -175,13 +175,14 @@ def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Asset
     ]
 
 
-def read_dust(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[BalanceChange]:
-    """Return what the chain takes of accounts because it is too little to be held, and gives to nobody."""
-    dust = [event for event in events if event.name == "DustLost"]
+def read_dust(
+    events: Sequence[Event], chain: "Chain", assets: "Assets", *, destroyed: bool = False
+) -> list[BalanceChange]:
+    """Return what the chain takes of accounts because it is too little to be held; with *destroyed*, what nobody gets."""
     return [
         replace(change, value=-change.value)
-        for event in dust
-        if not _is_told_twice(event, events)
+        for event in events
+        if event.name == "DustLost" and not (destroyed and _is_told_twice(event, events))
         for change in read_balance_changes([event], chain, assets)
     ]
 

@@ -37,9 +37,7 @@ def check_branches(
         expected = own | _only_receiver(ledgers, chain)
         for who in _paid(instruction):
             if not isinstance(who, bytes) or who not in expected:
-                findings.unknowns.append(
-                    f"{_when(instruction)} on {chain.name}, {_say(who, chain)} gets what is left"
-                )
+                findings.unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
     chain = ledgers[0].hop.chain
     received = {entry.party.account for entry in ledgers[0].received()}
     for found in calls:
@@ -85,10 +83,11 @@ def _account_of(location: Any) -> bytes | str:
     return write_location(location) or "another place"
 
 
-def _when(instruction: "Instruction") -> str:
+def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:
     if instruction.name == "SetHints":
-        return "if its assets are trapped"
-    return "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+        return f"if assets are trapped on {chain.name}, {who} can claim them"
+    when = "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+    return f"{when} on {chain.name}, {who} gets what is left"
 
 
 def _say(who: "bytes | str", chain: "Chain") -> str:

@@ -123,7 +123,7 @@ class _Balance:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
                 for identity, amount in _amounts(next(iter(event.fields["assets"].values())), self.chain):
                     sums[identity] += amount
-        for change in read_dust(self.ledger.hop.events, self.chain, self.assets):
+        for change in read_dust(self.ledger.hop.events, self.chain, self.assets, destroyed=True):
             sums[identify(change.asset, self.chain)] += change.value
         return sums
 

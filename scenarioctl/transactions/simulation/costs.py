@@ -1,9 +1,8 @@
 """What a transaction takes from its sender, held against what the sender has."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.fee_asset import fee_asset_id
@@ -15,14 +14,13 @@ from scenarioctl.transactions.signing.signatures import (
     takes_ethereum_signatures,
 )
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
-from scenarioctl.transactions.simulation.dry_run import DryRunResult
+from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 from scenarioctl.transactions.simulation.fee_currency import (
     FeeCurrency,
     FeeRefused,
     convert_fee,
     fee_currency,
-    unlisted_currency,
 )
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.simulation.ledger import HopLedger
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
 _SIGNATURE = bytes((1,)) * 64
@@ -98,10 +97,10 @@ class CostCheck:
             label=amount_of(currency.asset, amount),
         )
 
-    async def check(self, hop: DryRunResult, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
+    async def check(self, ledger: "HopLedger", sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
 
-        *hop* is what the call did, *sent* what a transfer is known to send: it is held against the balances by
+        *ledger* is what the call did, *sent* what a transfer is known to send: it is held against the balances by
         arithmetic too, which says more clearly than the runtime what is missing.
         """
         leaving: dict[str, int] = {}
@@ -112,14 +111,17 @@ class CostCheck:
         if self.fee is not None:
             self.findings.add_step(self.chain, "transaction fee", *self.fee)
         try:
-            for message in hop.sent:
+            for message in ledger.hop.sent:
                 for fee in await delivery_fees(self.client, message):
                     asset = asset_at(self.assets, self.chain, fee.identity) or self.native
                     names[asset.id] = asset
                     leaving[asset.id] = leaving.get(asset.id, 0) + fee.amount
                     self.findings.add_step(self.chain, "delivery", asset, fee.amount)
-            self._add_deposits(hop)
-            lost = await self._warn_of_dust(hop)
+            for entry in ledger.entries:
+                # What the call sets aside.
+                if entry.party.account == self.sender and entry.change.held > 0:
+                    self.findings.add_step(self.chain, "deposit", entry.change.asset, entry.change.held)
+            lost = await check_dust(self.findings, ledger, self.client, self.assets, self.sender)
             # A program may pay out of what it holds: the runtime alone knows.
             for asset_id, amount in leaving.items() if sent and self.can_pay else ():
                 if names[asset_id].kind == UNLISTED:
@@ -191,58 +193,6 @@ class CostCheck:
                 if asset.kind == "native"
                 else f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: it can be lost"
             )
-
-    def _add_deposits(self, hop: DryRunResult) -> None:
-        """Add what the call reserves of the sender's native asset to the steps."""
-        total = 0
-        for event in hop.events:
-            fields = event.fields
-            if (
-                event.pallet == "Balances"
-                and isinstance(fields, Mapping)
-                and fields.get("who") == self.sender
-            ):
-                if event.name in ("Reserved", "Held"):
-                    total += fields["amount"]
-                elif event.name in ("Unreserved", "Released"):
-                    total -= fields["amount"]
-        if total > 0:
-            self.findings.add_step(self.chain, "deposit", self.native, total)
-
-    async def _warn_of_dust(self, hop: DryRunResult) -> set[str]:
-        """Name what the runtime removes because it is too little to be held; return the assets of which the sender loses some."""
-        lost: set[str] = set()
-        for account, asset, dust in self._dust(hop):
-            deposit = await existential_deposit(self.client, asset)
-            who = "the sender"
-            if account == self.sender:
-                lost.add(asset.id)
-            else:
-                who = format_account(account, self.chain.ss58_prefix)
-            self.findings.warnings.append(
-                f"{who} loses {amount_of(asset, dust)} on {self.chain.name}: the remaining balance is less than the existential deposit of {amount_of(asset, deposit)}"
-            )
-        closed = any(
-            str(event) == "System.KilledAccount" and event.fields.get("account") == self.sender
-            for event in hop.events
-        )
-        if closed:
-            self.findings.warnings.append(
-                f"the transaction closes the sender's account on {self.chain.name}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
-            )
-        return lost
-
-    def _dust(self, hop: DryRunResult) -> "Iterator[tuple[bytes, Asset, int]]":
-        for event in hop.events:
-            fields = event.fields
-            if event.name != "DustLost" or not isinstance(fields, Mapping):
-                continue
-            if event.pallet == "Balances":
-                yield fields["account"], self.native, fields["amount"]
-            elif event.pallet == "Tokens":
-                number = int(fields["currency_id"])
-                asset = self.assets.listed(self.chain, number) or unlisted_currency(self.chain, number)
-                yield fields["who"], asset, fields["amount"]
 
 
 async def dispatch_info(

@@ -144,8 +144,11 @@ class LedgerReader:
         if not role and account not in self.named:
             role = market.get(account, "")
             identity = identify(change.asset, chain)
-            taken = {fee.amount: fee.what for fee in fees if fee.identity == identity}
-            taken.setdefault(sum(taken), "execution and delivery")
+            due = [fee for fee in fees if fee.identity == identity]
+            taken = {sum(fee.amount for fee in due): "execution and delivery"}
+            for what in ("execution", "delivery"):
+                alike = [fee.amount for fee in due if fee.what == what]
+                taken |= dict.fromkeys((*alike, sum(alike)), what)
             if not role and change.value > 0 and change.value in taken:
                 role = f"gets the {taken[change.value]} fee"
         told = account in self.named or chain.name in self.named_on

@@ -128,13 +128,11 @@ class RecipientCheck:
         kept = min(change.kept, change.value) if change.value > 0 else change.kept
         free = amount_of(change.asset, max(change.value - kept, 0))
         until = await self._locked_until(ledger.hop, change.asset)
-        sentence = f"{_say(entry.party, chain)} can spend {free} of the {_amount(entry)} on {chain.name}: {amount_of(change.asset, kept)} is locked {until}"
+        sentence = f"{_say(entry.party, chain)} can spend only {free} of the {_amount(entry)} that arrives on {chain.name}: {amount_of(change.asset, kept)} is locked {until}"
         if self.accepts_locked:
             self.findings.lose(chain, "locked", amount_of(change.asset, kept), sentence)
         else:
-            self.findings.refusals.append(
-                f"{sentence}; to send it all the same, accept that (--accept-locked)"
-            )
+            self.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")
 
     async def _locked_until(self, hop: "DryRunResult", asset: "Asset") -> str:
         """Return until when a deposit limit keeps *asset*; Hydration locks all that goes beyond one."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.checks import Check, Step, Stop
 from scenarioctl.transactions.inner_calls import InnerCall, local_programs, walk_calls
+from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.branches import check_branches
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
@@ -184,6 +185,7 @@ class Simulation:
         named = {*named_accounts(self.call.args)}
         for hop in self.hops:
             named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
+        named |= {each for known in named if len(known) == 20 for each in accounts_of_address(known)}
         beneficiary = None if self.transfer is None else self.transfer.beneficiary
         reader = LedgerReader(
             clients=self.clients,
@@ -231,7 +233,7 @@ class Simulation:
         """Add what leaves and what it costs to the steps; *sent* is what a transfer is known to send."""
         for asset, amount in sent or self.receivers.sent():
             self.findings.add_step(self.chain, "leaves", asset, amount)
-        await self.costs.check(self.hops[0], sent)
+        await self.costs.check(self.ledgers[0], sent)
 
     async def check_all(self) -> None:
         """Judge all but what it costs and whether it arrives."""

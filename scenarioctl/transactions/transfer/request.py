@@ -30,6 +30,8 @@ class Transfer:
     remote_fee_asset: "Asset | None" = None
     #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
     allow_death: bool = False
+    #: The sender knows that what arrives may not all be spendable at first.
+    accept_locked: bool = False
     #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs the sender, to whom fees come
     #: back.  None: the transfer goes by Snowbridge's first protocol.
     relayer_fee: int | None = None

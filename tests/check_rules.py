@@ -1,0 +1,82 @@
+"""What the tests of the check's rules share: a fake relay chain, Asset Hub and exchange, and calls of Alice."""
+
+import json
+from typing import Any
+
+from scenarioctl.model.calls import Call
+from tests.conftest import Run
+from tests.network import FakeNetwork
+from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, DOT, Check, call_effects, location
+
+CAROL_KEY = bytes.fromhex("90b5ab205c6974c9ea841be688864633dc9ca8a357843eeacf2314649965fe22")
+CAROL = "14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q"
+HERE = {"parents": 0, "interior": "Here"}
+ALL: dict[str, Any] = {"Wild": "All"}
+WEIGHT = {"ref_time": 10**9, "proof_size": 10**5}
+
+
+def checker(network: FakeNetwork, scenarioctl: Run) -> Check:
+    """Return what runs `tx check --json` for Alice, and gives its answer with the exit code in it."""
+
+    def run(*words: str) -> dict[str, Any]:
+        ended = scenarioctl(
+            "--json", "--config", str(network.config), "tx", "check", *words, "--sender", ALICE
+        )
+        answer: dict[str, Any] = json.loads(ended.out)
+        return {**answer, "exit": ended.code}
+
+    return run
+
+
+def inner(call: Call) -> dict[str, Any]:
+    return {call.pallet: {call.method: call.args}}
+
+
+def pay(to: bytes = BOB_KEY, amount: int = DOT) -> Call:
+    return Call(pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": to}, "value": amount})
+
+
+def batch(*calls: Call, method: str = "batch_all") -> Call:
+    return Call(pallet="Utility", method=method, args={"calls": [inner(call) for call in calls]})
+
+
+def execute(*program: Any) -> Call:
+    arguments = {"message": {"V5": list(program)}, "max_weight": WEIGHT}
+    return Call(pallet="XcmPallet", method="execute", args=arguments)
+
+
+def deposit(to: bytes, assets: Any = ALL) -> dict[str, Any]:
+    return {"DepositAsset": {"assets": assets, "beneficiary": location(to)}}
+
+
+def withdraw(amount: int) -> dict[str, Any]:
+    return {"WithdrawAsset": [{"id": HERE, "fun": {"Fungible": amount}}]}
+
+
+def judge(
+    network: FakeNetwork, check: Check, call: Call, *events: Any, forwarded: Any = (), words: Any = ()
+) -> Any:
+    """Return the check of *call* on polkadot, whose dry run tells of *events* and sends what is *forwarded*."""
+    relay = network.chains["polkadot"]
+    relay.api["DryRunApi_dry_run_call"] = call_effects(*forwarded, events=events)
+    return check("0x" + relay.table.encode_call(call).hex(), "--chain", "polkadot", *words)
+
+
+def balances(name: str, **fields: Any) -> dict[str, Any]:
+    return {"Balances": {name: fields}}
+
+
+def transferred(to: bytes, amount: int, source: bytes = ALICE_KEY) -> dict[str, Any]:
+    return balances("Transfer", **{"from": source, "to": to, "amount": amount})
+
+
+def burned(amount: int, who: bytes = ALICE_KEY) -> dict[str, Any]:
+    return balances("Burned", who=who, amount=amount)
+
+
+def minted(amount: int, who: bytes = BOB_KEY) -> dict[str, Any]:
+    return balances("Minted", who=who, amount=amount)
+
+
+def steps(answer: Any) -> list[tuple[str, str, str]]:
+    return [(each["chain"], each["what"], each["human"]) for each in answer["steps"]]

@@ -1,0 +1,129 @@
+"""What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on the same."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.model.calls import Call
+from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred
+from tests.conftest import BOB, Run
+from tests.messages import says
+from tests.network import FakeNetwork
+from tests.test_check import (
+    ALICE_KEY,
+    AMOUNT,
+    BOB_KEY,
+    DOT,
+    RELAY_TO_HUB,
+    TRANSFER,
+    Check,
+    fill,
+    message,
+    message_effects,
+    minted,
+)
+
+LOCKED = 5 * 10**9
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        yield network
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    return checker(network, scenarioctl)
+
+
+@pytest.mark.parametrize("name", ["Reserved", "Locked", "Frozen", "Held"])
+def test_an_arrival_that_is_locked_is_refused_unless_accepted(
+    network: FakeNetwork,
+    check: Check,
+    name: str,
+) -> None:
+    reason = {"reason": {"Preimage": "Preimage"}} if name == "Held" else {}
+    kept = balances(name, who=BOB_KEY, amount=LOCKED, **reason)
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), kept)
+    words = (*TRANSFER, "--destinationaddress", BOB)
+
+    refused = check(*words)
+    accepted = check(*words, "--accept-locked")
+
+    assert refused["reasons"] == [says(BOB, "0.998 DOT", "1.498 DOT", "0.5 DOT", "--accept-locked")]
+    assert (accepted["verdict"], accepted["exit"]) == ("ok", 0)
+    assert accepted["warnings"] == [says(BOB, "0.998 DOT", "0.5 DOT")]
+    assert ("assetHub", "locked", "0.5 DOT") in steps(accepted)
+
+
+def test_what_is_released_again_is_no_lock(network: FakeNetwork, check: Check) -> None:
+    kept = (balances("Reserved", who=BOB_KEY, amount=1), balances("Unreserved", who=BOB_KEY, amount=1))
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), *kept)
+
+    assert check(*TRANSFER, "--destinationaddress", BOB)["verdict"] == "ok"
+
+
+def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> None:
+    answer = judge(network, check, pay(), balances("Locked", who=ALICE_KEY, amount=2 * DOT))
+
+    assert ("polkadot", "locked", "2 DOT") in steps(answer)
+    assert answer["warnings"] == [says("2 DOT", "polkadot")]
+
+
+@pytest.mark.parametrize(
+    "account",
+    [bytes(32), *(text.ljust(32, b"\0") for text in (b"modlpy/trsry", b"para\xe8\x03", b"modlpy/xcmch"))],
+    ids=["zero", "treasury", "sovereign", "checking"],
+)
+def test_a_receiver_without_a_key_is_refused_in_hex(
+    network: FakeNetwork,
+    check: Check,
+    account: bytes,
+) -> None:
+    refused = judge(network, check, pay(account), transferred(account, DOT))
+    confirmed = judge(network, check, pay(account), transferred(account, DOT), words=("--yes",))
+
+    name = format_account(account, 0)
+    assert refused["verdict"] == "refused"
+    assert refused["reasons"] == [says(name, "polkadot", "--yes")]
+    assert confirmed["verdict"] == "ok"
+    assert confirmed["warnings"] == [says(name, "polkadot")]
+
+
+def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
+    network: FakeNetwork,
+    check: Check,
+) -> None:
+    remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
+
+    answer = judge(network, check, remark, transferred(BOB_KEY, DOT))
+
+    assert answer["reasons"] == [says(BOB, "1 DOT", "polkadot")]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_two_messages_that_draw_on_one_account_are_unknown(
+    network: FakeNetwork,
+    check: Check,
+    shared: bool,
+) -> None:
+    pool = bytes(range(32))
+    drawn: tuple[Any, ...] = (
+        balances("Withdraw", who=pool, amount=1),
+        balances("Deposit", who=pool, amount=1),
+    )
+    if shared:
+        drawn = drawn[:1]
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), *drawn)
+    two = ((RELAY_TO_HUB, message()), (RELAY_TO_HUB, message()))
+
+    answer = judge(network, check, batch(pay(), pay()), burned(2 * AMOUNT), forwarded=two)
+
+    compete = [reason for reason in answer["reasons"] if "two messages" in reason]
+    assert compete == ([says("assetHub")] if shared else [])
+    assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)

@@ -1,0 +1,80 @@
+"""What failed inside a call that succeeded is found in the events of any pallet, by their types."""
+
+from typing import Any
+
+import pytest
+
+from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
+from tests.messages import says
+from tests.network import table_of
+
+FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
+
+
+@pytest.mark.parametrize(
+    ("chain", "name", "fields"),
+    [
+        ("polkadot", "Utility.BatchInterrupted", {"index": 1, "error": {"Token": "FundsUnavailable"}}),
+        ("polkadot", "Utility.BatchCompletedWithErrors", None),
+        ("polkadot", "Utility.DispatchedAs", {"result": FAILED}),
+        ("polkadot", "Proxy.ProxyExecuted", {"result": FAILED}),
+        ("polkadot", "XcmPallet.Attempted", {"outcome": {"Error": {"index": 0, "error": "Barrier"}}}),
+        ("hydraDx", "EVM.ExecutedFailed", {"address": bytes(20)}),
+        ("hydraDx", "EVM.CreatedFailed", {"address": bytes(20)}),
+        (
+            "hydraDx",
+            "Ethereum.Executed",
+            {
+                "from": bytes(20),
+                "to": bytes(20),
+                "transaction_hash": bytes(32),
+                "extra_data": b"",
+                "exit_reason": {"Revert": "Reverted"},
+            },
+        ),
+        ("assetHub", "Revive.EthExtrinsicRevert", {"dispatch_error": {"Token": "FundsUnavailable"}}),
+    ],
+)
+def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
+    pallet, _, event = name.partition(".")
+    findings = Findings()
+
+    check_inner_failures(findings, chain, [Event(pallet=pallet, name=event, fields=fields)], table_of(chain))
+
+    assert findings.refusals == [says(chain, name)]
+
+
+@pytest.mark.parametrize(
+    ("chain", "name", "fields"),
+    [
+        ("polkadot", "Utility.DispatchedAs", {"result": {"Ok": None}}),
+        ("polkadot", "Utility.BatchCompleted", None),
+        ("polkadot", "Utility.IfElseFallbackCalled", {"main_error": {"Token": "FundsUnavailable"}}),
+        (
+            "polkadot",
+            "XcmPallet.Attempted",
+            {"outcome": {"Complete": {"used": {"ref_time": 1, "proof_size": 1}}}},
+        ),
+        ("hydraDx", "EVM.Executed", {"address": bytes(20)}),
+        (
+            "hydraDx",
+            "Ethereum.Executed",
+            {
+                "from": bytes(20),
+                "to": bytes(20),
+                "transaction_hash": bytes(32),
+                "extra_data": b"",
+                "exit_reason": {"Succeed": "Stopped"},
+            },
+        ),
+    ],
+)
+def test_a_success_is_none(chain: str, name: str, fields: Any) -> None:
+    pallet, _, event = name.partition(".")
+    findings = Findings()
+
+    check_inner_failures(findings, chain, [Event(pallet=pallet, name=event, fields=fields)], table_of(chain))
+
+    assert findings.refusals == []
