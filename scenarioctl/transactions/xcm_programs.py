@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import absolute, junctions_of, write_location
 from scenarioctl.chains.trust import chain_beyond
+from scenarioctl.transactions.xcm_instructions import TRANSFERS, kind_of, read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -17,33 +18,6 @@ if TYPE_CHECKING:
 XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: Calls that move nothing, whoever makes them.
 HARMLESS_CALLS = frozenset((("System", "remark"), ("System", "remark_with_event")))
-#: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.
-FOLLOWED = frozenset(
-    (
-        *("WithdrawAsset", "ReserveAssetDeposited", "ReceiveTeleportedAsset", "ClaimAsset"),
-        *("TransferAsset", "TransferReserveAsset", "DepositAsset", "DepositReserveAsset"),
-        *("InitiateTeleport", "InitiateReserveWithdraw", "InitiateTransfer", "ExecuteWithOrigin"),
-        *("BuyExecution", "PayFees", "RefundSurplus", "UnpaidExecution", "SetFeesMode", "SetHints"),
-        *("SetAppendix", "SetErrorHandler", "ClearError", "ClearTransactStatus", "Trap"),
-        *("ClearOrigin", "DescendOrigin", "AliasOrigin", "BurnAsset", "SetTopic", "ClearTopic"),
-        *("ExpectAsset", "ExpectOrigin", "ExpectError", "ExpectPallet", "ExpectTransactStatus"),
-    )
-)
-#: Instructions that name another origin than the chain that sends the message.
-_OTHER_ORIGIN = ("DescendOrigin", "AliasOrigin", "UniversalOrigin")
-#: Instruction -> its field that names the other chain, and how the assets come there.
-ONWARD: Mapping[str, tuple[str, str]] = {
-    "DepositReserveAsset": ("dest", "ReserveAssetDeposited"),
-    "TransferReserveAsset": ("dest", "ReserveAssetDeposited"),
-    "InitiateReserveWithdraw": ("reserve", "WithdrawAsset"),
-    "InitiateTeleport": ("dest", "ReceiveTeleportedAsset"),
-}
-#: The kinds of transfer that `InitiateTransfer` makes, and how the assets come to the other chain.
-_TRANSFERS: Mapping[str, str] = {
-    "Teleport": "ReceiveTeleportedAsset",
-    "ReserveDeposit": "ReserveAssetDeposited",
-    "ReserveWithdraw": "WithdrawAsset",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +48,6 @@ class OnwardAssets:
     destination: "Chain | None"
     #: As `XCM` has it: a list where they are named, else None.
     assets: list[Any] | None
-
-
-def read_instruction(value: Any) -> tuple[str, Any]:
-    """Return an instruction's name and fields."""
-    return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
 
 
 def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
@@ -123,59 +92,37 @@ def walk_program(
             on_error=on_error,
             at_end=at_end,
         )
-        if name in _OTHER_ORIGIN:
+        kind = kind_of(name)
+        if kind.program:
+            there = kind.runs == "there"
+            yield from walk_program(
+                fields if kind.program == "*" else fields[kind.program],
+                registry,
+                chain=_chain(registry, chain, fields[kind.onward]) if there else chain,
+                origin=chain if there else origin,
+                as_chain=there or (as_chain and not kind.changes_origin),
+                on_error=on_error or kind.runs == "on error",
+                at_end=at_end or kind.runs == "at end",
+            )
+        elif kind.changes_origin:
             as_chain = False
-        elif name in ("SetAppendix", "SetErrorHandler"):
-            yield from walk_program(
-                fields,
-                registry,
-                chain=chain,
-                origin=origin,
-                as_chain=as_chain,
-                on_error=on_error or name == "SetErrorHandler",
-                at_end=at_end or name == "SetAppendix",
-            )
-        elif name == "ExecuteWithOrigin":
-            yield from walk_program(
-                fields["xcm"],
-                registry,
-                chain=chain,
-                origin=origin,
-                as_chain=False,
-                on_error=on_error,
-                at_end=at_end,
-            )
-        elif name in ONWARD or name == "InitiateTransfer":
-            place = fields[ONWARD[name][0]] if name in ONWARD else fields["destination"]
-            remote = fields["xcm"] if name in ONWARD else fields["remote_xcm"]
-            yield from walk_program(
-                remote,
-                registry,
-                chain=_chain(registry, chain, place),
-                origin=chain,
-                on_error=on_error,
-                at_end=at_end,
-            )
 
 
 def onward_assets(registry: "Registry", instruction: Instruction) -> list[OnwardAssets]:
     """Return what *instruction* sends on to another chain."""
-    fields, chain = instruction.fields, instruction.chain
-    if instruction.name in ONWARD:
-        place, arrives_as = ONWARD[instruction.name]
-        destination = _chain(registry, chain, fields[place])
-        return [OnwardAssets(arrives_as=arrives_as, destination=destination, assets=_named(fields["assets"]))]
-    if instruction.name != "InitiateTransfer":
+    kind, fields = kind_of(instruction.name), instruction.fields
+    if not kind.onward:
         return []
-    destination = _chain(registry, chain, fields["destination"])
-    filters = [*fields["assets"], *([fields["remote_fees"]] if fields["remote_fees"] is not None else [])]
-    found = []
-    for item in filters:
-        kind, assets = next(iter(item.items()))
-        found.append(
-            OnwardAssets(arrives_as=_TRANSFERS[kind], destination=destination, assets=_named(assets))
-        )
-    return found
+    destination = _chain(registry, instruction.chain, fields[kind.onward])
+    if kind.arrives_as:
+        named = _named(fields["assets"])
+        return [OnwardAssets(arrives_as=kind.arrives_as, destination=destination, assets=named)]
+    beside = [] if fields["remote_fees"] is None else [fields["remote_fees"]]
+    return [
+        OnwardAssets(arrives_as=TRANSFERS[way], destination=destination, assets=_named(assets))
+        for item in (*fields["assets"], *beside)
+        for way, assets in item.items()
+    ]
 
 
 def _named(assets: Any) -> list[Any] | None:
@@ -195,9 +142,9 @@ def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
     return frozenset(
         instruction.chain.name
         for instruction in instructions
-        if instruction.name in ("DepositAsset", "TransferAsset")
+        if (paid := kind_of(instruction.name).pays)
         and instruction.chain is not None
-        and not _is_account(instruction.fields["beneficiary"])
+        and not _is_account(instruction.fields[paid])
     )
 
 

@@ -32,7 +32,7 @@ from scenarioctl.transactions.transfer.build import build_transfer, native_remot
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message, build_call
-from scenarioctl.transactions.xcm_programs import read_instruction
+from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import send

@@ -19,7 +19,7 @@ from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, rel
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
-from scenarioctl.transactions.xcm_programs import read_instruction
+from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.recorder import fresh
 from tests.live.test_bridges import ALICE, NATIVE, Hubs, hubs
 from tests.network import FOREIGN_ASSET

@@ -3,7 +3,7 @@
 Exact to the last unit, with the weights and prices of this moment; a dry run says the same by another way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
-from scenarioctl.transactions.xcm_programs import read_instruction
+from scenarioctl.transactions.xcm_instructions import brought_items, kind_of, read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 _POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
 #: The part of a fee by which the price of a pool may have changed since it was asked for.
 _PRICE_CHANGE = 100
-#: How an asset comes to a chain.
-INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
-#: How all of it goes on from there.
-_ONWARD = ("DepositReserveAsset", "InitiateReserveWithdraw", "InitiateTeleport")
-_PLAIN = frozenset((*INCOMING, *_ONWARD, "BuyExecution", "ClearOrigin", "DepositAsset", "SetTopic"))
 #: What else a message for Ethereum has by Snowbridge's second protocol, which is read there like this.
 _RELAYED = frozenset(("PayFees", "AliasOrigin"))
 
@@ -66,9 +61,9 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         ends = None if following is None else following.destination
         goes_home = ends is not None and ends.is_ethereum
         names = [name for name, fields in program if not (goes_home and _is_rest(name, fields))]
-        known = _PLAIN | _RELAYED if message.destination.is_ethereum else _PLAIN
-        if not known.issuperset(names):
-            other = next(name for name in names if name not in known)
+        extra = _RELAYED if message.destination.is_ethereum else ()
+        other = next((name for name in names if not kind_of(name).computed and name not in extra), "")
+        if other:
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         if not number:
             holding = carried_assets(message)
@@ -166,11 +161,15 @@ def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:
     if message.destination is None:
         return []
     para_id = message.destination.para_id
+    return fungible_items(brought_items(message.instructions), para_id)
+
+
+def fungible_items(items: Iterable[Any], para_id: int | None) -> list[tuple[str, int]]:
+    """Return the fungible ones among assets of XCM, seen from the chain with *para_id*: (identity, raw amount)."""
     found = []
-    for name, fields in message.instructions:
-        for item in fields if name in INCOMING else ():
-            place = write_location(item["id"])
-            amount = item["fun"].get("Fungible") if isinstance(item["fun"], Mapping) else None
-            if place and isinstance(amount, int):
-                found.append((absolute(place, para_id), amount))
+    for item in items:
+        place = write_location(item["id"])
+        amount = item["fun"].get("Fungible") if isinstance(item["fun"], Mapping) else None
+        if place and isinstance(amount, int):
+            found.append((absolute(place, para_id), amount))
     return found

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import junctions_of, write_location
+from scenarioctl.transactions.xcm_instructions import kind_of
 from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS, named_accounts
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.findings import Findings
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.xcm_programs import Instruction
-
-#: Instruction -> the field of whom it gives something.
-_GIVES = {"DepositAsset": "beneficiary", "TransferAsset": "beneficiary"}
 
 
 def check_branches(
@@ -70,8 +68,8 @@ def _paid(instruction: "Instruction") -> Iterator[bytes | str]:
         for hint in fields["hints"]:
             if isinstance(hint, dict) and "AssetClaimer" in hint:
                 yield _account_of(hint["AssetClaimer"]["location"])
-    elif instruction.name in _GIVES and (instruction.on_error or instruction.at_end):
-        yield _account_of(fields[_GIVES[instruction.name]])
+    elif (paid := kind_of(instruction.name).pays) and (instruction.on_error or instruction.at_end):
+        yield _account_of(fields[paid])
 
 
 def _account_of(location: Any) -> bytes | str:

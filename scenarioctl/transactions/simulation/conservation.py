@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import absolute, across, seen_from, write_location
+from scenarioctl.chains.locations import across, seen_from
 from scenarioctl.model.checks import Amount
-from scenarioctl.transactions.simulation.arrival import incoming_assets
+from scenarioctl.transactions.simulation.arrival import fungible_items, incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import read_dust, unread_events
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify
+from scenarioctl.transactions.xcm_instructions import kind_of
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ class _Balance:
         # Both are told for themselves.
         for event in self.ledger.hop.events:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
-                for identity, amount in _amounts(next(iter(event.fields["assets"].values())), self.chain):
+                for identity, amount in fungible_items(
+                    next(iter(event.fields["assets"].values())), self.chain.para_id
+                ):
                     sums[identity] += amount
         for change in read_dust(self.ledger.hop.events, self.chain, self.assets, destroyed=True):
             sums[identify(change.asset, self.chain)] += change.value
@@ -200,18 +203,7 @@ def _destroyed_by_calls(calls: "Sequence[InnerCall]", assets: "Assets", chain: "
 def _destroyed_by_programs(instructions: "Sequence[Instruction]") -> "Counter[str]":
     sums: Counter[str] = Counter()
     for instruction in instructions:
-        if instruction.name == "BurnAsset" and instruction.chain is not None:
-            for identity, amount in _amounts(instruction.fields, instruction.chain):
+        if kind_of(instruction.name).destroys and instruction.chain is not None:
+            for identity, amount in fungible_items(instruction.fields, instruction.chain.para_id):
                 sums[identity] += amount
     return sums
-
-
-def _amounts(items: Any, chain: "Chain") -> list[tuple[str, int]]:
-    """Return the fungible assets in a list of XCM: (identity, raw amount)."""
-    found = []
-    for item in items:
-        place = write_location(item["id"])
-        amount = item["fun"].get("Fungible") if isinstance(item["fun"], Mapping) else None
-        if place and isinstance(amount, int):
-            found.append((absolute(place, chain.para_id), amount))
-    return found

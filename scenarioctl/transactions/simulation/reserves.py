@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, across, write_location
 from scenarioctl.chains.trust import foreign_reserve, is_beyond_bridge
-from scenarioctl.transactions.simulation.arrival import INCOMING
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
 from scenarioctl.transactions.transfer.bridges import bridge_type
+from scenarioctl.transactions.xcm_instructions import kind_of
 from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, para_name
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _ReserveCheck:
     def check_incoming(self, instruction: "Instruction") -> None:
         origin, chain = instruction.origin, instruction.chain
         # That a message goes to no chain of the registry is told where it is followed.
-        if instruction.name not in INCOMING or origin is None or chain is None:
+        if not kind_of(instruction.name).brings or origin is None or chain is None:
             return
         # An account that withdraws its own assets says nothing of who backs them.
         if instruction.name == "WithdrawAsset" and not instruction.as_chain:

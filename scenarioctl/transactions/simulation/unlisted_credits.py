@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute
-from scenarioctl.transactions.simulation.arrival import INCOMING, incoming_assets
+from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
 from scenarioctl.transactions.transfer.ways import location_on
+from scenarioctl.transactions.xcm_instructions import kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -33,8 +34,8 @@ def recognize_credit(
     if not transfer.asset.location or assets.counterpart(transfer.asset, destination) is not None:
         return None
     location = location_on(transfer, destination)
-    brought = [fields for name, fields in message.instructions if name in INCOMING]
-    rest = {name for name, _ in message.instructions if name not in INCOMING}
+    brought = [fields for name, fields in message.instructions if kind_of(name).brings]
+    rest = {name for name, _ in message.instructions if not kind_of(name).brings}
     if (
         not rest <= _PAYS_AND_DEPOSITS
         or len(brought) != 1

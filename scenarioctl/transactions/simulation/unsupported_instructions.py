@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.xcm_programs import FOLLOWED, HARMLESS_CALLS
+from scenarioctl.transactions.xcm_instructions import kind_of
+from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -19,7 +20,7 @@ async def check_unsupported_instructions(
     """Leave open what *instructions* do that no dry run shows."""
     for instruction in instructions:
         chain = instruction.chain
-        if instruction.name in FOLLOWED or chain is None:
+        if kind_of(instruction.name).followed or chain is None:
             continue
         if instruction.name != "Transact":
             findings.unknowns.append(

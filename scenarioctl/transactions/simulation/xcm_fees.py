@@ -19,7 +19,7 @@ from scenarioctl.transactions.transfer.build import (
     remote_fee_message,
 )
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.xcm_programs import read_instruction
+from scenarioctl.transactions.xcm_instructions import read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

@@ -1,8 +1,6 @@
-"""An XCM program in words: every instruction is named, what moves or runs something is told.
+"""An XCM program in words: every instruction is named, what moves or runs something is told, by its row in INSTRUCTIONS."""
 
-To word another instruction, add a row to WORDS.
-"""
-
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +8,8 @@ from scenarioctl.chains.addresses import format_account, format_ethereum_account
 from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases
-from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
+from scenarioctl.transactions.xcm_instructions import InstructionKind, kind_of, read_instruction
+from scenarioctl.transactions.xcm_programs import chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -73,7 +72,7 @@ def _say_account(phrases: Phrases, junction: Any, here: NamedPlace) -> str:
     if kind not in ("AccountId32", "AccountKey20"):
         return ""
     network = inner.get("network")
-    beside = "" if network is None else f" (of the network {_plain(network)})"
+    beside = "" if network is None else f" (of the network {say_plain(network)})"
     if kind == "AccountKey20":
         return f"{format_ethereum_account(inner['key'])}{beside}"
     prefix = here.chain.ss58_prefix if here.chain is not None else phrases.chain.ss58_prefix
@@ -110,7 +109,9 @@ def _at(place: str, here: NamedPlace) -> str:
 
 
 def _filter(phrases: Phrases, value: Any, here: NamedPlace) -> str:
-    """Return which assets a filter lets through."""
+    """Return which assets a filter lets through, or a list of them."""
+    if isinstance(value, list):
+        return say_assets(phrases, value, here)
     ((kind, inner),) = value.items()
     if kind == "Definite":
         return say_assets(phrases, inner, here)
@@ -126,69 +127,53 @@ def _filter(phrases: Phrases, value: Any, here: NamedPlace) -> str:
 
 def _say_instruction(phrases: Phrases, instruction: Any, here: NamedPlace) -> str:
     name, fields = read_instruction(instruction)
-    words = WORDS.get(name)
-    left = phrases.budget.left
-    if words is not None:
-        try:
-            return words(phrases, fields, here)
-        except MISFITS:
-            phrases.budget.left = left
+    kind, left = kind_of(name), phrases.budget.left
+    try:
+        if kind.words:
+            return _PART.sub(lambda part: _say_part(phrases, kind, part, fields, here), kind.words)
+    except MISFITS:
+        phrases.budget.left = left
     return f"runs {name}"
 
 
-def _moves(how: str) -> "Words":
-    return lambda phrases, fields, here: f"{how} {say_assets(phrases, fields, here)}"
+def _say_part(
+    phrases: Phrases, kind: InstructionKind, part: "re.Match[str]", fields: Any, here: NamedPlace
+) -> str:
+    """Return the words for one part of a row's sentence: `{filter:assets}`."""
+    how, field = part.groups()
+    value = fields[field] if field else fields
+    match how:
+        case "here":
+            return here.name
+        case "place":
+            return say_place(phrases, value, here).name
+        case "there":
+            return say_program(phrases, value, say_place(phrases, fields[kind.onward], here))
+        case "call":
+            encoded = value["encoded"] if isinstance(value, Mapping) else value
+            return say_encoded(phrases, encoded, here.chain, here.name)
+    return _PARTS[how](phrases, value, here)
 
 
-def _deposit(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    receiver = say_receiver(phrases, fields["beneficiary"], here)
-    return f"deposits {_filter(phrases, fields['assets'], here)} for {receiver}"
-
-
-def _transfer(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    receiver = say_receiver(phrases, fields["beneficiary"], here)
-    return f"transfers {say_assets(phrases, fields['assets'], here)} to {receiver}"
-
-
-def _onward(how: str, place: str) -> "Words":
-    def say(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-        assets = fields["assets"]
-        named = (
-            say_assets(phrases, assets, here) if isinstance(assets, list) else _filter(phrases, assets, here)
-        )
-        there = say_place(phrases, fields[place], here)
-        return f"{how.format(named, there.name)}, which does {say_program(phrases, fields['xcm'], there)}"
-
-    return say
-
-
-def _initiate_transfer(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    there = say_place(phrases, fields["destination"], here)
+def _transfers(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
     fees = fields["remote_fees"]
     said = []
     for item in [*fields["assets"], *([fees] if fees is not None else [])]:
         ((kind, assets),) = item.items()
         role = " for fees" if item is fees else ""
         said.append(f"{_filter(phrases, assets, here)}{role} ({kind})")
-    what = " and ".join(said) or "no assets"
-    return f"sends {what} to {there.name}, which does {say_program(phrases, fields['remote_xcm'], there)}"
+    return " and ".join(said) or "no assets"
 
 
-def _pays(field: str, what: str) -> "Words":
-    return lambda phrases, fields, here: f"pays up to {_asset(phrases, fields[field], here)} for {what}"
+def _origin(phrases: Phrases, descendant: Any, here: NamedPlace) -> str:  # noqa: ARG001 - parts are alike
+    if descendant is None:
+        return "without an origin"
+    place = write_location({"parents": 0, "interior": descendant})
+    return f"as {place} within its origin" if place else "as an account within its origin"
 
 
-def _exchange(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    given, wanted = _filter(phrases, fields["give"], here), say_assets(phrases, fields["want"], here)
-    return f"exchanges {given} for at least {wanted}"
-
-
-def _transact(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    call = fields["call"]
-    encoded = call["encoded"] if isinstance(call, Mapping) else call
-    kind = _plain(fields["origin_kind"])
-    said = say_encoded(phrases, encoded, here.chain, here.name)
-    return f"runs on {here.name} as {kind} (Transact) the call {said}"
+def _plain(phrases: Phrases, value: Any, here: NamedPlace) -> str:  # noqa: ARG001 - parts are alike
+    return say_plain(value)
 
 
 def say_encoded(phrases: Phrases, data: bytes, chain: "Chain | None", name: str = "") -> str:
@@ -209,50 +194,22 @@ def say_encoded(phrases: Phrases, data: bytes, chain: "Chain | None", name: str 
     return said if chain.name == phrases.chain.name else f"{said}, as {table} reads it"
 
 
-def _claim(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    return f"claims {say_assets(phrases, fields['assets'], here)}"
-
-
-def _later(when: str) -> "Words":
-    return lambda phrases, fields, here: f"{when} does {say_program(phrases, fields, here)}"
-
-
-def _with_origin(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    descendant = fields["descendant_origin"]
-    place = write_location({"parents": 0, "interior": descendant}) if descendant is not None else ""
-    who = (
-        f"as {place} within its origin" if place else "as an account within its origin" if descendant else ""
-    )
-    return f"{who or 'without an origin'} does {say_program(phrases, fields['xcm'], here)}"
-
-
-def _plain(value: Any) -> str:
+def say_plain(value: Any) -> str:
     return (
         value if isinstance(value, str) else "/".join(map(str, value)) if isinstance(value, Mapping) else "?"
     )
 
 
-Words = Callable[[Phrases, Any, NamedPlace], str]
-
-#: Instruction -> how it is said; the others are named.
-WORDS: Mapping[str, Words] = {
-    "WithdrawAsset": _moves("withdraws"),
-    "ReserveAssetDeposited": _moves("takes as backed by its origin"),
-    "ReceiveTeleportedAsset": _moves("takes as teleported"),
-    "BurnAsset": _moves("burns"),
-    "DepositAsset": _deposit,
-    "TransferAsset": _transfer,
-    "DepositReserveAsset": _onward("sends {} to {} over the reserve here", "dest"),
-    "TransferReserveAsset": _onward("sends {} to {} over the reserve here", "dest"),
-    "InitiateReserveWithdraw": _onward("sends {} back to the reserve on {}", "reserve"),
-    "InitiateTeleport": _onward("teleports {} to {}", "dest"),
-    "InitiateTransfer": _initiate_transfer,
-    "BuyExecution": _pays("fees", "execution"),
-    "PayFees": _pays("asset", "fees"),
-    "ExchangeAsset": _exchange,
-    "Transact": _transact,
-    "ClaimAsset": _claim,
-    "SetAppendix": _later("at its end"),
-    "SetErrorHandler": _later("on an error"),
-    "ExecuteWithOrigin": _with_origin,
+#: A part of a row's sentence.
+_PART = re.compile(r"\{(\w+)(?::(\w+))?\}")
+#: How a part is written, by what stands before its field.
+_PARTS: Mapping[str, Callable[[Phrases, Any, NamedPlace], str]] = {
+    "assets": say_assets,
+    "asset": _asset,
+    "filter": _filter,
+    "receiver": say_receiver,
+    "program": say_program,
+    "transfers": _transfers,
+    "origin": _origin,
+    "plain": _plain,
 }
