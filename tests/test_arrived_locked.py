@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.simulation.balance_changes import BalanceChange
+from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
 from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork
+from tests.runner import finish
 from tests.test_check import (
     ALICE_KEY,
     AMOUNT,
@@ -108,22 +116,52 @@ def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_two_messages_that_draw_on_one_account_are_unknown(
-    network: FakeNetwork,
-    check: Check,
-    shared: bool,
+    network: FakeNetwork, check: Check, shared: bool
 ) -> None:
-    pool = bytes(range(32))
-    drawn: tuple[Any, ...] = (
-        balances("Withdraw", who=pool, amount=1),
-        balances("Deposit", who=pool, amount=1),
+    pools = iter([bytes(range(32))] * 2 if shared else [bytes(range(32)), bytes(range(1, 33))])
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = lambda _: message_effects(
+        minted(), balances("Withdraw", who=next(pools), amount=1)
     )
-    if shared:
-        drawn = drawn[:1]
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), *drawn)
     two = ((RELAY_TO_HUB, message()), (RELAY_TO_HUB, message()))
 
     answer = judge(network, check, batch(pay(), pay()), burned(2 * AMOUNT), forwarded=two)
 
     compete = [reason for reason in answer["reasons"] if "two messages" in reason]
-    assert compete == ([says("assetHub")] if shared else [])
+    assert compete == ([says("assetHub", "account or pool")] if shared else [])
     assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)
+
+
+class Registry5:
+    """Answers what Hydration has registered of any asset."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+
+    async def storage(self, *_: Any) -> Any:
+        return {"xcm_rate_limit": self.limit}
+
+
+@pytest.mark.parametrize("limit", [50 * 10**6, None])
+def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None) -> None:
+    """Hydration has limits of its assets."""
+    registry = Registry()
+    chain = registry.find("hydraDx")
+    dot = Assets(registry).find(chain, "DOT")
+    origin = registry.find("assetHub")
+    hop = DryRunResult(
+        chain=chain,
+        message=XcmMessage(
+            origin=origin, destination=chain, place="", location=None, version=5, instructions=(), data=b""
+        ),
+    )
+    entry = Entry(
+        party=AccountRole(account=BOB_KEY),
+        change=BalanceChange(account=BOB_KEY, asset=dot, value=AMOUNT),
+        identity="",
+    )
+    ledger = HopLedger(hop=hop, entries=[entry])
+    findings = Findings()
+
+    finish(check_competing_messages(findings, [ledger, ledger], lambda _: Registry5(limit)))  # type: ignore[arg-type, return-value]
+
+    assert findings.unknowns == ([says("hydraDx", "deposit limit")] if limit else [])

@@ -205,6 +205,15 @@ def test_an_event_that_moves_something_unknown_is_not_ok(network: FakeNetwork, c
     assert answer["reasons"] == [says("polkadot", "Balances.BalanceSet")]
 
 
+def test_an_item_that_is_not_fungible_is_not_followed(network: FakeNetwork, check: Check) -> None:
+    item = {"WithdrawAsset": [{"id": HERE, "fun": {"NonFungible": {"Index": 7}}}]}
+
+    answer = judge(network, check, execute(item, deposit(BOB_KEY)))
+
+    assert answer["verdict"] == "unknown"
+    assert says("not fungible", "polkadot") in answer["reasons"]
+
+
 def test_dust_of_an_asset_hub_is_read_from_its_state(network: FakeNetwork, scenarioctl: Run) -> None:
     """Its events tell only of what was sent: what is left below the existential deposit goes too."""
     hub = network.chains["assetHub"]

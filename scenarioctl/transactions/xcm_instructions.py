@@ -3,7 +3,7 @@
 To add one, add a row to INSTRUCTIONS.  Checks and words both read it; what has no row is named, and never *ok*.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -127,7 +127,7 @@ def read_instruction(value: Any) -> tuple[str, Any]:
     return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
 
 
-def brought_items(instructions: "Any") -> Iterator[Any]:
+def brought_items(instructions: Iterable[tuple[str, Any]]) -> Iterator[Any]:
     """Give the assets, as XCM has them, that come to the holding by *instructions*: pairs of name and fields."""
     for name, fields in instructions:
         if kind_of(name).brings:

@@ -15,7 +15,7 @@ from scenarioctl.transactions.simulation.arrival import fungible_items, incoming
 from scenarioctl.transactions.simulation.balance_changes import read_dust, unread_events
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify
-from scenarioctl.transactions.xcm_instructions import kind_of
+from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ def check_conservation(
                 f"{hop.chain.name} tells of {event}, and what that moves is not known here"
             )
         here = [each for each in instructions if each.chain == hop.chain]
+        if any(
+            "Fungible" not in item["fun"] for item in brought_items((each.name, each.fields) for each in here)
+        ):
+            findings.unknowns.append(
+                f"items that are not fungible move on {hop.chain.name}, and are not followed"
+            )
         destroyed = _destroyed_by_programs(here)
         if not number:
             destroyed += _destroyed_by_calls(calls, assets, hop.chain)
