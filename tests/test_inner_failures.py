@@ -34,6 +34,8 @@ FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
                 "exit_reason": {"Revert": "Reverted"},
             },
         ),
+        # Of another shape than its type: nothing is known of it.
+        ("polkadot", "Utility.DispatchedAs", {"outcome": {"Ok": None}}),
         ("assetHub", "Revive.EthExtrinsicRevert", {"dispatch_error": {"Token": "FundsUnavailable"}}),
     ],
 )

@@ -363,10 +363,11 @@ class TestConnected:
         assert transaction.warnings == (says("0.0108 DOT", "assetHub", "receiver's"),)
 
     @pytest.mark.parametrize(
-        ("rest", "words"), [(0, ("DOT", "no")), (77, ("0.0104 DOT", "only 0.0000000077 DOT"))]
+        ("rest", "verdict", "words"),
+        [(0, "refused", ("DOT", "no")), (77, "unknown", ("DOT", "assetHub", "nobody"))],
     )
-    def test_a_check_refuses_where_what_is_left_does_not_arrive(
-        self, network: FakeNetwork, rest: int, words: tuple[str, ...]
+    def test_a_check_objects_if_what_is_left_does_not_arrive(
+        self, network: FakeNetwork, rest: int, verdict: str, words: tuple[str, ...]
     ) -> None:
         self.arrives(network, self.WUD, *([self.rest(rest)] if rest else []))
 
@@ -375,7 +376,7 @@ class TestConnected:
         )
 
         assert transaction.check is not None
-        assert transaction.check.verdict == "refused"
+        assert transaction.check.verdict == verdict
         assert transaction.check.reasons == (says(*words),)
 
     def test_a_check_says_of_which_asset_nothing_is_credited(self, network: FakeNetwork) -> None:

@@ -61,45 +61,19 @@ BALANCE_EVENTS: Mapping[tuple[str, str], tuple[str, str, str, str]] = {
     ("Currencies", "Transferred"): ("currency_id", "from", "to", "amount"),
     ("Currencies", "Withdrawn"): ("currency_id", "who", "", "amount"),
 }
-#: (pallet, event) -> the field of the asset, of the account, of the amount; 1 where it can't be spent from then on, -1 where it
-#: can again; and what keeps it: `held` is set aside, `locked` overlaps with that.
-KEPT_EVENTS: Mapping[tuple[str, str], tuple[tuple[str, str, str, int, str], ...]] = {
-    **{
-        (pallet, name): ((asset, "who", "amount", sign, kept),)
-        for pallet, asset in (("Balances", ""), ("Tokens", "currency_id"))
-        for name, sign, kept in (
-            *(("Reserved", 1, "held"), ("Unreserved", -1, "held"), ("Held", 1, "held")),
-            *(("Released", -1, "held"), ("BurnedHeld", -1, "held")),
-            *(("Locked", 1, "locked"), ("Unlocked", -1, "locked")),
-            *(("Frozen", 1, "locked"), ("Thawed", -1, "locked")),
-        )
-    },
-    **{
-        (f"{pallet}{keeper}", name): (("asset_id", "who", "amount", sign, kept),)
-        for pallet in ("Assets", "ForeignAssets", "PoolAssets")
-        for keeper, name, sign, kept in (
-            *(("Holder", "Held", 1, "held"), ("Holder", "Released", -1, "held")),
-            *(("Holder", "BurnedHeld", -1, "held"),),
-            *(("Freezer", "Frozen", 1, "locked"), ("Freezer", "Thawed", -1, "locked")),
-        )
-    },
-    **{
-        (pallet, name): (
-            *([] if name == "TransferAndHold" else [(asset, "source", amount, -1, "held")]),
-            (asset, "dest", amount, 1, "held"),
-        )
-        for pallet, asset in (
-            ("Balances", ""),
-            ("AssetsHolder", "asset_id"),
-            ("ForeignAssetsHolder", "asset_id"),
-        )
-        for name, amount in (("TransferOnHold", "amount"), ("TransferAndHold", "transferred"))
-    },
-    ("Balances", "ReserveRepatriated"): (("", "from", "amount", -1, "held"), ("", "to", "amount", 1, "held")),
-    ("Tokens", "ReserveRepatriated"): (
-        ("currency_id", "from", "amount", -1, "held"),
-        ("currency_id", "to", "amount", 1, "held"),
-    ),
+#: Events after which their account can spend so much less, or more: what keeps it, and the sign.  What is `locked` overlaps with
+#: what is `held`.
+KEPT_EVENTS = {
+    **dict.fromkeys(("Reserved", "Held"), ("held", 1)),
+    **dict.fromkeys(("Unreserved", "Released", "BurnedHeld"), ("held", -1)),
+    **dict.fromkeys(("Locked", "Frozen"), ("locked", 1)),
+    **dict.fromkeys(("Unlocked", "Thawed"), ("locked", -1)),
+}
+#: Events that move what is held: the fields of whose it was, if that was held, of whose it is, and how much.
+_HELD_TRANSFERS = {
+    "ReserveRepatriated": ("from", "to", "amount"),
+    "TransferOnHold": ("source", "dest", "amount"),
+    "TransferAndHold": ("", "dest", "transferred"),
 }
 #: Events of these pallets that name an account and an amount, and move nothing or repeat what another one tells.
 _SILENT = frozenset(("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated"))
@@ -191,21 +165,29 @@ def _read_kept(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes, int
     """Give what each event lets an account no longer spend, or spend again: the asset's label, who, how much, what keeps it."""
     for event in events:
         fields = event.fields
-        for named, who, amount, sign, keeper in KEPT_EVENTS.get((event.pallet, event.name), ()):
-            if fields.get("destination_status", fields.get("status")) == "Free" and who == "to":
-                continue
-            yield event, fields[named] if named else "", fields[who], sign * fields[amount], keeper
+        if event.pallet not in _KINDS or not isinstance(fields, Mapping):
+            continue
+        label = fields.get("asset_id", fields.get("currency_id", ""))
+        if event.name in KEPT_EVENTS and "amount" in fields:
+            keeper, sign = KEPT_EVENTS[event.name]
+            yield event, label, fields["who"], sign * fields["amount"], keeper
+        elif event.name in _HELD_TRANSFERS:
+            source, target, amount = _HELD_TRANSFERS[event.name]
+            if source:
+                yield event, label, fields[source], -fields[amount], "held"
+            if fields.get("destination_status", fields.get("status")) != "Free":
+                yield event, label, fields[target], fields[amount], "held"
 
 
 def unread_events(events: Sequence[Event]) -> list[Event]:
     """Return the events by which a pallet of assets moves something in a way that is not known here."""
-    known = {*BALANCE_EVENTS, *KEPT_EVENTS}
     return [
         event
         for event in events
         if event.pallet in _KINDS
-        and (event.pallet, event.name) not in known
+        and (event.pallet, event.name) not in BALANCE_EVENTS
         and event.name not in _SILENT
+        and event.name not in KEPT_EVENTS
         and isinstance(event.fields, Mapping)
         and any(isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS for value in event.fields.values())
         and any(name in event.fields for name in ("amount", "balance", "free", "reserved", "value"))
