@@ -165,11 +165,8 @@ class _Balance:
 
     def _is_renamed(self, identity: str, left: int, surplus: Mapping[str, int]) -> bool:
         """Tell whether what is missing is what somebody gets under an id that is not known here, to the unit."""
-        return (
-            asset_at(self.assets, self.chain, identity) is None
-            and left in surplus.values()
-            and any(each.startswith(f"{self.chain.name}: ") for each in surplus)
-        )
+        unplaced = [value for each, value in surplus.items() if each.startswith(f"{self.chain.name}: ")]
+        return asset_at(self.assets, self.chain, identity) is None and unplaced == [left]
 
     def _destroys(self, identity: str, value: int) -> None:
         amount = self._amount(identity, value)

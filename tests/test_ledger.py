@@ -1,0 +1,138 @@
+"""Who is who on a chain: pools are found by what they trade, fees by their amounts."""
+
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.assets import Asset, Assets
+from scenarioctl.chains.registry import Registry
+from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
+from scenarioctl.transactions.simulation.dry_run import DryRunResult
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger, markets
+from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from tests.messages import says
+from tests.runner import finish
+from tests.test_check import ALICE_KEY, BOB_KEY, NATIVE_UP, USDT_ON_HUB
+
+ASSETS = Assets(Registry())
+HUB, DEX = Registry().find("assetHub"), Registry().find("hydraDx")
+DOT, USDT = ASSETS.native(HUB), ASSETS.find(HUB, "1984")
+POOL = bytes(range(32))
+
+
+def change(account: bytes, asset: Asset, value: int, **kept: int) -> BalanceChange:
+    return BalanceChange(account=account, asset=asset, value=value, **kept)
+
+
+def swap(paid: int, given: int, name: str = "SwapCreditExecuted") -> Event:
+    path = [(USDT_ON_HUB, paid), (NATIVE_UP, given)]
+    return Event(
+        pallet="AssetConversion", name=name, fields={"amount_in": paid, "amount_out": given, "path": path}
+    )
+
+
+@pytest.mark.parametrize("name", ["SwapCreditExecuted", "SwapExecuted"])
+def test_a_pool_gets_and_gives_exactly_what_the_trades_tell(name: str) -> None:
+    pool = [change(POOL, USDT, 300), change(POOL, DOT, -30)]
+
+    assert markets([swap(100, 10, name), swap(200, 20, name)], pool) == {POOL: "pool"}
+    assert markets([swap(300, 31, name)], pool) == {}
+    assert markets([swap(299, 30, name)], pool) == {}
+    assert markets([], pool) == {}
+
+
+def test_a_trade_of_hydration_names_its_pool() -> None:
+    event = Event(pallet="Broadcast", name="Swapped3", fields={"swapper": ALICE_KEY, "filler": POOL})
+
+    assert markets([event], []) == {POOL: "pool"}
+    assert markets([Event(pallet="Other", name="Swapped3", fields={"filler": POOL})], []) == {}
+
+
+@pytest.mark.parametrize(
+    ("event", "state", "until"),
+    [
+        ({"asset_id": 10, "until": 14414}, None, "14414"),
+        ({"asset_id": 5, "until": 14414}, {"Locked": 99}, "99"),
+        (None, {"Locked": 99}, "99"),
+        (None, {"Unlocked": (99, 1)}, "there"),
+        (None, None, "there"),
+    ],
+)
+def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any, until: str) -> None:
+    class Client:
+        async def storage(self, *_: Any) -> Any:
+            return state
+
+    asset = ASSETS.find(DEX, "10")
+    events = () if event is None else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
+    entry = Entry(
+        party=AccountRole(account=BOB_KEY), change=change(BOB_KEY, asset, 10**8, held=10**7), identity=""
+    )
+    findings = Findings()
+    receivers = RecipientCheck(
+        findings=findings,
+        clients=lambda _: Client(),  # type: ignore[arg-type, return-value]
+        ledgers=[HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])],
+        sender=ALICE_KEY,
+        beneficiary=BOB_KEY,
+        named=frozenset(),
+        named_on=frozenset(),
+    )
+
+    finish(receivers.check_kept())
+
+    assert findings.refusals == [says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "kept"),
+    [
+        ("Reserved", {"who": BOB_KEY}, {BOB_KEY: (0, 7, 0)}),
+        ("Unreserved", {"who": BOB_KEY}, {BOB_KEY: (0, -7, 0)}),
+        ("Locked", {"who": BOB_KEY}, {BOB_KEY: (0, 0, 7)}),
+        ("Thawed", {"who": BOB_KEY}, {BOB_KEY: (0, 0, -7)}),
+        ("BurnedHeld", {"who": BOB_KEY}, {BOB_KEY: (-7, -7, 0)}),
+        (
+            "ReserveRepatriated",
+            {"from": ALICE_KEY, "to": BOB_KEY, "destination_status": "Free"},
+            {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 0, 0)},
+        ),
+        (
+            "ReserveRepatriated",
+            {"from": ALICE_KEY, "to": BOB_KEY, "destination_status": "Reserved"},
+            {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 7, 0)},
+        ),
+        (
+            "TransferOnHold",
+            {"source": ALICE_KEY, "dest": BOB_KEY},
+            {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 7, 0)},
+        ),
+    ],
+)
+def test_events_tell_what_can_be_spent(name: str, fields: Any, kept: Any) -> None:
+    event = Event(pallet="Balances", name=name, fields={**fields, "amount": 7})
+
+    found = {
+        each.account: (each.value, each.held, each.locked)
+        for each in read_balance_changes([event], HUB, ASSETS)
+    }
+
+    assert found == kept
+
+
+def test_dust_that_goes_to_the_treasury_leaves_its_account_once() -> None:
+    """Hydration tells of it twice: as a transfer, and as dust."""
+    lost = {"currency_id": 10, "who": BOB_KEY, "amount": 5000}
+    given = {"currency_id": 10, "from": BOB_KEY, "to": POOL, "amount": 5000}
+    events = [
+        Event(pallet="Tokens", name="Transfer", fields=given),
+        Event(pallet="Tokens", name="DustLost", fields=lost),
+    ]
+
+    found = {each.account: each.value for each in read_balance_changes(events, DEX, ASSETS)}
+    alone = {each.account: each.value for each in read_balance_changes(events[1:], DEX, ASSETS)}
+
+    assert found == {BOB_KEY: -5000, POOL: 5000}
+    assert alone == {BOB_KEY: -5000}
