@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.model.amounts import (
+    TypedAmount,
     parse_number,
     parse_raw,
     parse_typed,
@@ -132,7 +133,7 @@ class Fields:
         if isinstance(value, str) and has_placeholder(value):
             return value, None
         if isinstance(asset, str):
-            field, typed = self.name(key), parse_typed(value, field=self.name(key))
+            field, typed = self.name(key), parse_typed(value, field=self.name(key), spell=_spell_bare)
             if typed.unit:
                 raise InvalidRequest(
                     f"{field} {shorten(value)} has a unit, but a run fills in which asset it is: expected only a number"
@@ -164,16 +165,12 @@ def is_maximum(value: object) -> bool:
 
 def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5 DOT`, `15000000000raw`."""
-    typed = parse_typed(value, field=field)
+    typed = parse_typed(value, field=field, spell=lambda reading: _spell_tokens(reading, asset))
     if typed.is_raw:
         raw = parse_raw(str(typed.number), field=field)
         return to_whole(raw, known_decimals(asset, field, value)), raw
     if typed.unit and not _is_unit_of(typed.unit, asset):
-        number = to_text(typed.number)
-        named = f" or {number} {asset.own_symbol}" if asset.own_symbol else ""
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is in {typed.unit}, but the asset is {asset.display_name}: expected {number}{named}"
-        )
+        raise _other_unit(value, typed, asset, field, _spell_tokens(typed, asset), "whole tokens, like 1.5")
     return _scale(typed.number, asset, field, value)
 
 
@@ -187,20 +184,60 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
         raise InvalidRequest(
             f"{field} {shorten(value)} has commas, expected the smallest unit without them: {digits}{meant}"
         )
-    typed = parse_typed(value, field=field, expected="a whole number of smallest units, like 15000000000")
+    typed = parse_typed(
+        value,
+        field=field,
+        expected="a whole number of smallest units, like 15000000000",
+        spell=lambda reading: _spell_raw(reading, asset),
+    )
     if typed.is_raw or ("_" in value and not typed.unit):
         return parse_raw(str(typed.number), field=field)
     if not typed.unit and ("e" in value.lower() or not ("." in value or "," in value)):
         return parse_raw(value, field=field)
     expected = "a whole number in the smallest unit"
     if typed.unit and not _is_unit_of(typed.unit, asset):
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is in {typed.unit}, but the asset is {asset.display_name}: expected {expected}"
-        )
+        raise _other_unit(value, typed, asset, field, _spell_raw(typed, asset), expected)
     if asset.decimals is not None:
         tokens, raw = _scale(typed.number, asset, field, value)
         expected = f"the smallest unit: {raw} for {tokens} {asset.display_name}"
     raise InvalidRequest(f"{field} {shorten(value)} is in whole tokens, expected {expected}")
+
+
+# What an error suggests is the same amount in another spelling, or nothing.
+
+
+def _spell_bare(typed: TypedAmount) -> str:
+    return "" if typed.unit else to_text(typed.number)
+
+
+def _spell_tokens(typed: TypedAmount, asset: "Asset") -> str:
+    """Return *typed* in whole tokens; empty if it isn't sure which amount it means."""
+    if asset.decimals is None:
+        return _spell_bare(typed)
+    raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
+    if raw is None:
+        return ""
+    tokens = to_whole(raw, asset.decimals)
+    return f"{tokens} {asset.own_symbol}" if typed.unit and asset.own_symbol else tokens
+
+
+def _spell_raw(typed: TypedAmount, asset: "Asset") -> str:
+    """Return *typed* in the smallest unit; empty if it isn't sure which amount it means."""
+    raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
+    # Who writes 1k may mean tokens, or the smallest unit.
+    if raw is None or len(typed.unit) < 2:
+        return ""
+    return str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}"
+
+
+def _other_unit(
+    value: object, typed: TypedAmount, asset: "Asset", field: str, same: str, expected: str
+) -> InvalidRequest:
+    """Return the error for a unit that isn't taken: *same* is the same amount as the field takes it, empty if it isn't sure."""
+    said = f"{field} {shorten(value)} is in {typed.unit}"
+    if same:
+        return InvalidRequest(f"{said}: write {same}, which is the same amount")
+    return InvalidRequest(f"{said}, but the asset is {asset.display_name}: expected {expected}")
 
 
 def note_raw(field: str, raw: int, asset: "Asset") -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """Amounts: text at the edge, Decimal while scaling, int on chain.  Never float."""
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -19,12 +21,18 @@ _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 
 
 #: Digits as people type them, and a unit.
-_TYPED = re.compile(r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?![eE][+-]?[0-9])[^\W\d_]\S*)?")
+_TYPED = re.compile(
+    r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?:[kKM]\s+)?(?![eE][+-]?[0-9])[^\W\d_]\S*)?"
+)
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
 #: A whole number of at most 39 digits, like 2^128, with commas between its thousands.
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,12}", re.ASCII)
 #: The unit of an amount in the smallest unit.
 RAW = "raw"
+#: What others call that unit.
+_SMALLEST = (RAW, "planck", "plancks")
+#: A prefix of a symbol -> its power of ten.  There are tokens called GDOT and GETH, and `1m` may be a million.
+_PREFIXES = {"n": -9, "u": -6, "µ": -6, "μ": -6, "m": -3, "k": 3, "K": 3, "M": 6}
 
 
 class TypedAmount(NamedTuple):
@@ -38,35 +46,73 @@ class TypedAmount(NamedTuple):
     def is_raw(self) -> bool:
         return self.unit.lower() == RAW
 
+    def in_smallest_unit(self, symbol: str, decimals: int | None) -> int | None:
+        """Return the amount, raw, of the asset of that *symbol* (empty: none); None if it isn't sure, or no such amount exists."""
+        exponent = 0 if self.unit.lower() in _SMALLEST else self._exponent(symbol, decimals)
+        if exponent is None or self.number.adjusted() < -_LENGTH_MAX:
+            return None
+        raw = Fraction(self.number) * Fraction(10) ** exponent
+        return int(raw) if raw.denominator == 1 and raw <= U128_MAX else None
 
-def parse_typed(value: object, *, field: str, expected: str = _EXPECTED) -> TypedAmount:
-    """Return *value*, which may have a unit, `_` between digits, or a comma, if that can be read in only one way."""
+    def _exponent(self, symbol: str, decimals: int | None) -> int | None:
+        """Return how many zeros one of the unit has in the smallest unit; None for a unit that may mean anything."""
+        if decimals is None:
+            return None
+        unit = self.unit
+        if not unit or (symbol and unit.casefold() == symbol.casefold()):
+            return decimals
+        prefix, prefixed = unit[0], unit[1:].strip()
+        # Only thousands and millions are also written without a symbol: 1k, 2M.
+        is_known = prefixed == symbol if prefixed else prefix in "kKM"
+        return decimals + _PREFIXES[prefix] if prefix in _PREFIXES and is_known else None
+
+
+def parse_typed(
+    value: object,
+    *,
+    field: str,
+    expected: str = _EXPECTED,
+    spell: "Callable[[TypedAmount], str] | None" = None,
+) -> TypedAmount:
+    """Return *value*, which may have a unit, `_` between digits, or a comma, if that can be read in only one way.
+
+    For what can be read in two ways, *spell* writes each as the field takes it; empty if it can't.
+    """
     if not isinstance(value, str) or len(value) > _LENGTH_MAX:
         return TypedAmount(parse_number(value, field=field, expected=expected))
     match = _TYPED.fullmatch(value.strip())
     if match is None:
         return TypedAmount(parse_number(value, field=field, expected=expected))
-    digits = _plain_digits(match[1], field, value)
-    if not _NUMBER.fullmatch(digits):
-        digits = value
-    return TypedAmount(parse_number(digits, field=field, expected=expected), match[2] or "")
+    unit = match[2] or ""
+    readings = _readings(match[1], is_whole=unit.lower() in _SMALLEST)
+    if len(readings) > 1:
+        spelled = [spell(TypedAmount(Decimal(each), unit)) for each in readings] if spell else []
+        if not spelled or not all(spelled):
+            raise InvalidRequest(
+                f"{field} {shorten(value)} has a comma that can separate thousands or decimals: expected {expected}"
+            )
+        raise InvalidRequest(
+            f"{field} {shorten(value)} can mean {' or '.join(spelled)}: write the one that you mean"
+        )
+    digits = readings[0] if _NUMBER.fullmatch(readings[0]) else value
+    return TypedAmount(parse_number(digits, field=field, expected=expected), unit)
 
 
-def _plain_digits(digits: str, field: str, value: str) -> str:
-    """Return *digits* without the marks between them; with them if they mean nothing."""
+def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
+    """Return *digits* without the marks between them, in each way to read them; with the marks if they mean nothing.
+
+    With *is_whole* they have no fraction.
+    """
     plain = re.sub(r"(?<=[0-9])_(?=[0-9])", "", digits)
     if _GROUPED.fullmatch(plain) and (plain.count(",") > 1 or "." in plain):
-        return plain.replace(",", "")
+        return (plain.replace(",", ""),)
     whole, _, fraction = plain.partition(",")
     # With an exponent, a comma can be either mark: 1,500e3.
     if plain.count(",") != 1 or not whole or not fraction.isdigit() or "." in whole:
-        return plain
+        return (plain,)
     if _GROUPED.fullmatch(plain) and not whole.startswith("0"):
-        tokens = to_text(Decimal(f"{whole}.{fraction}"))
-        raise InvalidRequest(
-            f"{field} {shorten(value)} can mean {whole}{fraction} or {tokens}: write {whole}{fraction} or {tokens}"
-        )
-    return f"{whole}.{fraction}"
+        return (whole + fraction,) if is_whole else (whole + fraction, f"{whole}.{fraction}")
+    return (f"{whole}.{fraction}",)
 
 
 def without_commas(text: str) -> str:

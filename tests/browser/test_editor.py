@@ -358,7 +358,7 @@ def test_a_decimal_comma_is_understood_or_refused_with_a_hint(
         page.wait(lambda: "amount" in problems(page))
         assert list(problems(page)) == ["amount"]
         if typed == "1,500":
-            assert problems(page)["amount"].endswith("can mean 1500 or 1.5: write 1500 or 1.5")
+            assert problems(page)["amount"].endswith("can mean 1500 or 1.5: write the one that you mean")
         return
     [step] = stored(daemon, saved(page))["steps"]
     assert (step["amount"], step["slippage"]) == (amount, "0.5")
