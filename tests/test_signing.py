@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import tomli_w
 
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.operations.decoded_transactions import TransactionPayload, transaction_payload
 from scenarioctl.runtime.metadata_hash import has_digest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
@@ -16,10 +19,12 @@ from scenarioctl.transactions.mortality import encode_era
 from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.messages import Says, says
 from tests.node import Node
+from tests.runner import finish
 from tests.runtimes import bundled, metadata_table
 from tests.test_bad_input import EXITS, Line, case, payload
 
 REMARK = "0x00071468656c6c6f"
+MORTAL = {"block": "64", "block_hash": "0x" + 64 * "1"}
 GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
 #: Of the bundled runtime: `tools/golden/wallets.mjs` has it too.
 DIGEST = "0xdb1612c205801adc246bfbc31745f577f0996b85e5fdd05e56d23aabc83c25f9"
@@ -385,12 +390,12 @@ BAD = [
     ),
     case(
         "a QR code in a folder that is not there",
-        payload(qr_file="nowhere/tx.png", era="immortal"),
+        (*payload(qr_file="nowhere/tx.png", **MORTAL), "--quiet"),
         says("qr_file", "nowhere/tx.png"),
     ),
     case(
         "a QR code below a file",
-        payload(qr_file="file/tx.png", era="immortal"),
+        (*payload(qr_file="file/tx.png", **MORTAL), "--quiet"),
         says("qr_file", "file/tx.png"),
         files={"file": ""},
     ),
@@ -402,12 +407,11 @@ BAD = [
     case(
         "a QR code of a transaction that nobody scans",
         (
-            *payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000),
-            "--era",
-            "immortal",
+            *payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000, **MORTAL),
             "--qr",
+            "--quiet",
         ),
-        says("tx", "QR", "66154", "65"),
+        says("tx", "QR", "66155", "65"),
         "too_large",
     ),
 ]
@@ -443,19 +447,46 @@ def test_bad_signing_input_is_refused_in_one_sentence(
 
 
 IMMORTAL_WARNING = (
-    "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
-    "pass block and block_hash for one that expires"
+    "the signature is immortal: anyone who has it can send it at any time, and again if the account is ever "
+    "emptied and used again; for one that expires, pass era, or offline block and block_hash"
 )
 OFFLINE = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "7")
 
 
 def test_an_immortal_payload_is_never_made_in_silence(scenarioctl: Run) -> None:
-    silent = scenarioctl(*OFFLINE, "--era", "immortal")
+    chosen = scenarioctl(*OFFLINE, "--era", "immortal")
     warned = scenarioctl(*OFFLINE)
 
     assert warned.err.count(IMMORTAL_WARNING) == 1
-    assert IMMORTAL_WARNING not in silent.err
-    assert warned.out == silent.out
+    assert (chosen.out, chosen.err) == (warned.out, warned.err)
+
+
+def test_all_that_is_signed_beside_the_call_is_said(scenarioctl: Run) -> None:
+    other = "0x" + "45" * 32
+    mortal = ("--block", "500", "--block-hash", hash_of(500))
+
+    said = scenarioctl(*OFFLINE, *mortal, "--tip", str(50 * 10**10), "--genesis", other)
+
+    assert said.err == says("nonce 7", "64 blocks", "500", "no metadata hash", "50 DOT", other)
+    assert json.loads(said.out)["says"] == says("hello", "polkadot", "a tip of 50 DOT")
+
+
+@pytest.mark.parametrize(("nonce", "words"), [(6, ("6", "7")), (7, None), (9, ("9", "7"))])
+def test_a_nonce_that_is_not_the_next_one_is_a_warning(
+    tmp_path: Path, nonce: int, words: tuple[str, ...] | None
+) -> None:
+    with Node(chain_of(best=1003, finalized=1000)) as node:
+        config = tmp_path / "config.toml"
+        chains = {"polkadot": {"endpoints": [node.url]}}
+        config.write_text(tomli_w.dumps({"chains": chains, "cache": str(tmp_path / "cache")}))
+        app = Application(load_settings({"config": str(config)}, {}))
+        request = TransactionPayload(tx=REMARK, chain="polkadot", sender=BOB, nonce=nonce, tip=1)
+        result = finish(transaction_payload(app, request))
+        finish(app.close())
+
+    tip, *others = result.warnings
+    assert tip == says("tip", "0.0000000001 DOT")
+    assert others == ([] if words is None else [says("nonce", *words)])
 
 
 def test_a_block_and_its_hash_make_an_offline_payload_mortal(scenarioctl: Run) -> None:

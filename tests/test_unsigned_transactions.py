@@ -25,7 +25,7 @@ from tests.runner import finish
 from tests.runtimes import bundled
 
 SIGNER: dict[str, Any] = {"sender": BOB, "nonce": 0}
-LINE = ("--sender", BOB, "--nonce", "0", "--era", "immortal")
+LINE = ("--sender", BOB, "--nonce", "0", "--block", "64", "--block-hash", "0x" + 64 * "1")
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_line_takes_hex_a_scenario_or_a_job(scenarioctl: Run) -> None:
     assert {each.out for each in ended} == {ended[0].out}
     assert {each.code for each in ended} == {0}
     assert ended[1].err == says("What it does", "hello", "polkadot")
-    assert scenarioctl("--offline", "tx", "payload", id, *LINE, "--json").err == ""
+    assert scenarioctl("--offline", "tx", "payload", id, *LINE, "--json", "--quiet").err == ""
 
 
 def test_a_draft_for_an_older_runtime_is_signed_if_it_means_the_same(

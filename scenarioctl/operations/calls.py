@@ -21,11 +21,11 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     check_output_format,
     find_fee_asset,
-    payload_warnings,
     read_aside,
     write_transaction,
 )
 from scenarioctl.transactions.call_builder import BATCHES
+from scenarioctl.transactions.extrinsic import Extrinsic
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -103,19 +103,21 @@ async def answer_call(
     """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once it passes a check for them."""
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)
-    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
     if sender is not None:
         fee_asset = await find_fee_asset(app, chain, request.fee_asset)
         transaction = await check_draft(app, transaction, sender, fee_asset)
     check = passed_check(transaction)
+    written = await write_transaction(app, transaction, request)
+    signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
+    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, signed)
     return Result(
         answer={
             "chain": chain.name,
-            "tx": await write_transaction(app, transaction, request),
+            "tx": written.tx,
             "says": says,
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },
-        notes=transaction.notes,
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        notes=(*transaction.notes, *written.notes),
+        warnings=(*transaction.warnings, *written.warnings),
     )

@@ -24,7 +24,6 @@ from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import (
     check_output_format,
     parse_sender,
-    payload_warnings,
     write_transaction,
 )
 from scenarioctl.operations.stored_diagrams import store_document
@@ -151,16 +150,21 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
-    warnings = (*_confirm(transaction, yes=request.yes), *payload_warnings(app, request))
+    written = await write_transaction(app, transaction, request)
+    warnings = (*_confirm(transaction, yes=request.yes), *written.warnings)
     _judge(request, warnings)
     swap: SwapTransaction = {
-        "swap_tx": await write_transaction(app, transaction, request),
+        "swap_tx": written.tx,
         "scenarioid": await store_document(app, document, diagram),
         **runtime_used(transaction, offline=transaction.offline),
     }
     return Result(
         answer={"success": True, "swap": swap, **check},
-        notes=(await note_created(app, swap["scenarioid"], diagram), *transaction.notes),
+        notes=(
+            await note_created(app, swap["scenarioid"], diagram),
+            *transaction.notes,
+            *written.notes,
+        ),
         warnings=warnings,
     )
 

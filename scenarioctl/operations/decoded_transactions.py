@@ -10,12 +10,7 @@ from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
-    parse_sender,
-    read_aside,
-    signing_options,
-    signing_warnings,
-)
+from scenarioctl.operations.signing_fields import make_payload, parse_sender, read_aside
 from scenarioctl.operations.unsigned_transactions import TransactionSource, find_unsigned
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -148,7 +143,7 @@ class SigningPayloads(RuntimeUsed):
 
 async def transaction_payload(app: Application, request: TransactionPayload) -> Result[SigningPayloads]:
     from scenarioctl.chains.addresses import ACCOUNT_ID_32, format_account
-    from scenarioctl.transactions.signing.payload import signing_payload
+    from scenarioctl.transactions.extrinsic import Extrinsic
     from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
 
     check_key(request.crypto)
@@ -160,11 +155,10 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     )
     call_data = unsigned.call_data if paid.call is unsigned.call else table.encode_call(paid.call)
     named = "" if paid.named is None else paid.named.id
-    options = await signing_options(app, chain, replace(request, fee_asset=named))
-    payload = signing_payload(table, call_data, options)
-    says = await read_aside(app, call_data, say_transaction, app, chain, table, paid.call)
-    if paid.named is not None and paid.named.kind != "native":
-        says += f", with its fee paid in {paid.named.display_name}"
+    made = await make_payload(app, chain, table, call_data, replace(request, fee_asset=named))
+    options, payload = made.options, made.payload
+    signed = Extrinsic(version=4, call=paid.call, extensions=made.extensions)
+    says = await read_aside(app, call_data, say_transaction, app, chain, table, signed)
     vault = b""
     if len(sender) == ACCOUNT_ID_32.length:
         vault = vault_payload(
@@ -185,8 +179,8 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     }
     return Result(
         answer=answer,
-        notes=unsigned.notes,
-        warnings=(*unsigned.warnings, *paid.warnings, *signing_warnings(app, request)),
+        notes=(*unsigned.notes, *made.notes),
+        warnings=(*unsigned.warnings, *paid.warnings, *made.warnings),
     )
 
 

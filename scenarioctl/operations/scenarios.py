@@ -20,7 +20,11 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
-from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.signing_fields import (
+    WrittenTransaction,
+    check_output_format,
+    write_transaction,
+)
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
     open_scenario,
@@ -127,8 +131,8 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     carried = CarriedData(diagram)
     first = await draft_first(app, diagram, step=request.step, sender=sender, carried=carried)
     transaction = first.transaction
-    described = await _describe(app, first, request)
-    result = cast("FirstTransaction", {**described})
+    written = await write_transaction(app, transaction, request)
+    result = cast("FirstTransaction", {**_describe(first, written)})
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
@@ -141,24 +145,24 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
                 others.append(await _transaction_of(app, node, outcome, request))
                 checked += [] if isinstance(outcome, ScenarioctlError) else [outcome]
     check = passed_check(transaction)
-    notes = transaction.notes
+    notes = (*transaction.notes, *written.notes)
     if sender is not None and len(checked) > 1 and not any(each.after for each in checked):
         notes = (*notes, CHECKED_ALONE)
     if others:
-        result["transactions"] = [_step_transaction(first, described), *others]
+        result["transactions"] = [_step_transaction(first, written), *others]
         if request.output_format == "payload":
             said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
             notes = (*notes, said)
     return Result(
         answer={"result": result, **check},
         notes=notes,
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        warnings=(*transaction.warnings, *written.warnings),
     )
 
 
-async def _describe(app: Application, drafted: "Drafted", request: FullScenarioInfo) -> DescribedTransaction:
+def _describe(drafted: "Drafted", written: WrittenTransaction) -> DescribedTransaction:
     return {
-        "tx": await write_transaction(app, drafted.transaction, request),
+        "tx": written.tx,
         "summary": drafted.summary,
         "asset": drafted.asset,
         "amount": drafted.amount,
@@ -177,17 +181,17 @@ async def _transaction_of(
         if isinstance(outcome, ScenarioctlError):
             raise outcome
         passed_check(outcome.transaction)
-        return _step_transaction(outcome, await _describe(app, outcome, request))
+        return _step_transaction(outcome, await write_transaction(app, outcome.transaction, request))
     except ScenarioctlError as error:
         return {"node": node, "error": str(error), "code": error.code}
 
 
-def _step_transaction(drafted: "Drafted", described: DescribedTransaction) -> StepTransaction:
+def _step_transaction(drafted: "Drafted", written: WrittenTransaction) -> StepTransaction:
     transaction = drafted.transaction
     step = {
         "node": drafted.node,
-        **described,
-        "warnings": list(transaction.warnings),
+        **_describe(drafted, written),
+        "warnings": [*transaction.warnings, *written.warnings],
         **passed_check(transaction),
     }
     return cast("StepTransaction", step)

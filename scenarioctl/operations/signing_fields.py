@@ -1,11 +1,11 @@
 """Fields of operations that return a transaction: its form, and what a signature covers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.request_values import read_choice, read_number
@@ -13,7 +13,8 @@ from scenarioctl.model.request_values import read_choice, read_number
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.signing.payload import SigningOptions
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.signing.payload import SigningOptions, SigningPayload
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -61,34 +62,91 @@ class TransactionFields(SignerFields):
     output_format: str = "extrinsic"
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenTransaction:
+    """A transaction in the form that a request wants."""
+
+    #: 0x hex.
+    tx: str
+    #: What a payload signs beside the call, by the identifier of its extension; empty in other forms.
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+    #: What to say of a payload.
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 async def write_transaction(
     app: Application, transaction: UnsignedTransaction, request: TransactionFields
-) -> str:
-    """Return *transaction* as 0x hex in the form that *request* wants."""
+) -> WrittenTransaction:
+    """Return *transaction* in the form that *request* wants."""
     if request.output_format == "extrinsic":
         # Who only lists scenarios comes by here too, and needs no codec.
         from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
-        return "0x" + bare_extrinsic(transaction.call_data).hex()
+        return WrittenTransaction(tx="0x" + bare_extrinsic(transaction.call_data).hex())
     if request.output_format == "call":
-        return "0x" + transaction.call_data.hex()
+        return WrittenTransaction(tx="0x" + transaction.call_data.hex())
     check_output_format(request.output_format)
-    from scenarioctl.transactions.signing.payload import signing_payload
-
     chain = app.registry.find(transaction.chain)
+    made = await make_payload(app, chain, await app.runtime(chain), transaction.call_data, request)
+    return WrittenTransaction(
+        tx="0x" + made.payload.payload.hex(),
+        extensions=made.extensions,
+        notes=made.notes,
+        warnings=made.warnings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadePayload:
+    """A payload, what it signs beside the call, and what to say of that."""
+
+    options: "SigningOptions"
+    payload: "SigningPayload"
+    #: Identifier -> value, of the signed extensions that carry bytes.
+    extensions: Mapping[str, Any]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+async def make_payload(
+    app: Application, chain: "Chain", table: "RuntimeTable", call_data: bytes, request: SignerFields
+) -> MadePayload:
+    """Return what the sender of *request* signs for *call_data*, with all that is signed beside it said."""
+    from scenarioctl.transactions.extrinsic import decode_extensions
+    from scenarioctl.transactions.signed_terms import say_terms, warn_of_terms
+    from scenarioctl.transactions.signing.payload import signing_payload
+    from scenarioctl.transactions.wording.calls import say_payments
+
     options = await signing_options(app, chain, request)
-    payload = signing_payload(await app.runtime(chain), transaction.call_data, options)
-    return "0x" + payload.payload.hex()
+    payload = signing_payload(table, call_data, options)
+    extensions, _, _ = decode_extensions(table, payload.extra)
+    next_nonce = await _next_nonce(app, chain, request)
+    return MadePayload(
+        options=options,
+        payload=payload,
+        extensions=extensions,
+        notes=(say_terms(options, say_payments(extensions, chain, app.assets)),),
+        warnings=warn_of_terms(options, chain, app.assets, next_nonce),
+    )
+
+
+async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -> int | None:
+    """Return the next nonce of the sender, if *request* chose another; None if no chain tells it."""
+    from scenarioctl.transactions.signing.signing_context import read_next_nonce
+
+    if app.settings.offline or request.nonce in (None, ""):
+        return None
+    try:
+        return await read_next_nonce(app.client(chain), parse_sender(request.sender, chain))
+    except (ChainRefused, ChainUnreachable, InvalidRequest):
+        # The nonce may have been given because the chain doesn't tell it.
+        return None
 
 
 def check_output_format(value: str) -> None:
     """Refuse a form that there is not, before any work is done for it."""
     read_choice(value, field="output_format", choices=OUTPUT_FORMATS)
-
-
-def payload_warnings(app: Application, request: TransactionFields) -> tuple[str, ...]:
-    """Return what to say of the form in which `write_transaction` gives a transaction."""
-    return signing_warnings(app, request) if request.output_format == "payload" else ()
 
 
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
@@ -156,16 +214,6 @@ def parse_sender(sender: str, chain: "Chain | None" = None) -> bytes:
 def default_era(request: SignerFields) -> str | int:
     """Return the era of a signature for which no chain is asked: mortal where a block is given for it to start from."""
     return PERIOD if request.block not in (None, "") and request.block_hash else "immortal"
-
-
-def signing_warnings(app: Application, request: SignerFields) -> tuple[str, ...]:
-    """Return what to say of a payload whose era nobody chose."""
-    if not app.settings.offline or request.era or default_era(request) != "immortal":
-        return ()
-    return (
-        "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
-        "pass block and block_hash for one that expires",
-    )
 
 
 async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:

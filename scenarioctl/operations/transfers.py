@@ -29,7 +29,6 @@ from scenarioctl.operations.signing_fields import (
     check_output_format,
     find_fee_asset,
     parse_sender,
-    payload_warnings,
     write_transaction,
 )
 from scenarioctl.transactions.keyless_accounts import read_receiver
@@ -82,14 +81,15 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
     sender = check_sender(request.check, request.sender, source)
     transaction = await draft_requested(app, request, sender)
     check = passed_check(transaction)
+    written = await write_transaction(app, transaction, request)
     return Result(
         answer={
-            "txdata": await write_transaction(app, transaction, request),
+            "txdata": written.tx,
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },
-        notes=transaction.notes,
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        notes=(*transaction.notes, *written.notes),
+        warnings=(*transaction.warnings, *written.warnings),
     )
 
 

@@ -85,7 +85,7 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
         start += 1
     if version in (SIGNED_V4, GENERAL_V5):
         extra = start
-        found["extensions"], found["extension_bytes"], start = _decode_extensions(table, data, start)
+        found["extensions"], found["extension_bytes"], start = decode_extensions(table, data, start)
         found["extra"] = data[extra:start]
     call_data = data[start:]
     return Extrinsic(version=version & 0x3F, call=table.decode_call(call_data), call_data=call_data, **found)
@@ -109,8 +109,8 @@ def _decode_compact(data: bytes) -> tuple[int, int]:
     return length, size
 
 
-def _decode_extensions(
-    table: "RuntimeTable", data: bytes, start: int
+def decode_extensions(
+    table: "RuntimeTable", data: bytes, start: int = 0
 ) -> tuple[dict[str, Any], dict[str, bytes], int]:
     """Return values and bytes of the extensions that carry some, and where they end."""
     values: dict[str, Any] = {}

@@ -103,12 +103,13 @@ async function refusalOf(answer) {
   return new Refusal(body.error ?? `The daemon returned HTTP ${answer.status}`, body.code ?? "", answer.status, body);
 }
 
-// Returns the documented answer, with the warnings of its header in `warnings`.
+// Returns the documented answer, with the sentences of its headers in `warnings` and `notes`.
 export async function call(method, path, fields = {}, signal = undefined) {
   const answer = await admitted(method, path, fields, signal);
   if (!answer.ok) throw await refusalOf(answer);
   const body = await answer.json();
   Object.defineProperty(body, "warnings", { value: listIn(answer, "Scenarioctl-Warnings"), enumerable: false });
+  Object.defineProperty(body, "notes", { value: listIn(answer, "Scenarioctl-Notes"), enumerable: false });
   return body;
 }
 

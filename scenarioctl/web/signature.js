@@ -58,10 +58,9 @@ export function signatureStep(transaction, done, signal) {
 
     async function show(payload, number) {
       const blocks = blocksOf(payload.signer_payload);
-      const sentence = h("p", { class: blocks ? "" : "notice" }, blocks
-        ? `Valid until block ${grouped(blocks.last)} of ${transaction.chainTitle}.`
-        : "This signature never expires: until the nonce is used, anybody who has it can send it.");
+      const sentence = h("p", {}, blocks ? `Valid until block ${grouped(blocks.last)} of ${transaction.chainTitle}.` : "Never expires.");
       fill(validity, payload.warnings.map((warning) => h("p", { class: "notice" }, warning)),
+        payload.notes.map((note) => h("p", { class: "hint" }, note)),
         h("div", { class: "validity" }, sentence, again()));
       fill(fee, payload.fee_asset ? `The fee is paid in ${payload.fee_asset.symbol}.` : `The fee is paid in ${transaction.symbol}, or in the currency that the account has set for fees.`);
       const finish = ({ tx, hash }) => {

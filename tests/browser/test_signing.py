@@ -492,7 +492,7 @@ def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
     page.fill("nonce", "7")
     page.press("Prepare again with these")
 
-    page.wait_for("This signature never expires")
+    page.wait_for("the signature is immortal")
     page.wait_for("Scan with Polkadot Vault")
     assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
 

@@ -36,7 +36,7 @@ async def read_signing_context(
     ]
     left = iter(await client.call_many(wanted) if wanted else ())
     if nonce is None:
-        nonce = await _read_nonce(client, await _account_key(client, account), next(left))
+        nonce = await _decode_nonce(client, await _account_key(client, account), next(left))
     if genesis_hash is None:
         genesis_hash = _read_hash(client, next(left))
     if not mortal:
@@ -92,7 +92,13 @@ async def _account_key(client: "Client", account: bytes) -> StorageKey:
     return storage_key(await client.table(), "System", "Account", (account,))
 
 
-async def _read_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
+async def read_next_nonce(client: "Client", account: bytes) -> int:
+    """Return the nonce of the next transaction of *account*, at the head of the chain."""
+    key = await _account_key(client, account)
+    return await _decode_nonce(client, key, await client.call("state_getStorage", key.hex))
+
+
+async def _decode_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
     # From the state at the head: `system_accountNextIndex` of some nodes lags behind it.
     stored = client.read_value(await client.table(), key, answer)
     try:

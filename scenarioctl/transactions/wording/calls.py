@@ -29,18 +29,24 @@ def say_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> st
 
 
 def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> str:
-    """Return what *extrinsic* does, and what its signer pays beside the plain fee: a tip, or the fee in another asset."""
-    phrases = Phrases(chain, assets, tables, _say)
-    said = _say(phrases, extrinsic.call)
+    """Return what *extrinsic* does, and what its signer pays beside the plain fee."""
+    said = say_call(extrinsic.call, chain, assets, tables)
+    return ", with ".join((said, *say_payments(extrinsic.extensions, chain, assets)))
+
+
+def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, ...]:
+    """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in another asset."""
+    phrases = Phrases(chain, assets, lambda _: None, _say)
+    said = []
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
-        value = extrinsic.extensions.get(identifier)
+        value = extensions.get(identifier)
         tip = value.get("tip") if isinstance(value, Mapping) else value
         if isinstance(tip, int) and tip:
-            said += f", with a tip of {phrases.native(tip)}"
+            said.append(f"a tip of {phrases.native(tip)}")
         paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
         if paid_in is not None:
-            said += f", with its fee paid in {_fee_asset(phrases, paid_in)}"
-    return said
+            said.append(f"its fee paid in {_fee_asset(phrases, paid_in)}")
+    return tuple(said)
 
 
 def _fee_asset(phrases: Phrases, identity: Any) -> str:
