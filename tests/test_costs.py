@@ -79,6 +79,59 @@ def hold(
     network.chains[chain].store("System", "Account", ALICE_KEY, value=row)
 
 
+EXECUTE = call_hex(
+    "polkadot",
+    "Utility",
+    "batch_all",
+    calls=[
+        {
+            "XcmPallet": {
+                "execute": {
+                    "message": {"V5": []},
+                    "max_weight": {"ref_time": 4 * 10**9, "proof_size": 10**5},
+                }
+            }
+        }
+    ],
+)
+
+
+def weight(ref_time: int) -> dict[str, int]:
+    return {"ref_time": ref_time, "proof_size": 0}
+
+
+def test_a_fee_for_a_weight_that_the_call_names_is_a_bound(network: FakeNetwork, check: Check) -> None:
+    relay = network.chains["polkadot"]
+    used = {"Ok": {"actual_weight": weight(10), "pays_fee": "Yes"}}
+    relay.api.update(
+        DryRunApi_dry_run_call=call_effects(result=used),
+        TransactionPaymentApi_query_info={"weight": weight(1100), "class": "Normal", "partial_fee": FEE},
+        TransactionPaymentCallApi_query_call_info={
+            "weight": weight(1000),
+            "class": "Normal",
+            "partial_fee": FEE,
+        },
+        # Of two bytes as a compact.
+        TransactionPaymentApi_query_weight_to_fee=lambda data: (
+            FEE // 2000 * (int.from_bytes(data[:2], "little") >> 2)
+        ),
+    )
+    relay.store("TransactionPayment", "NextFeeMultiplier", value=10**18)
+
+    bound = check(EXECUTE, "--chain", "polkadot")
+    plain = check(REMARK, "--chain", "polkadot")
+    del relay.api["TransactionPaymentCallApi_query_call_info"]
+    untold = check(EXECUTE, "--chain", "polkadot")
+
+    fees = [
+        next(s for s in each["steps"] if s["what"] == "transaction fee") for each in (bound, plain, untold)
+    ]
+    assert [fee.get("at_most") for fee in fees] == [True, None, True]
+    assert {fee["value"] for fee in fees} == {str(FEE)}
+    assert bound["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
+    assert untold["warnings"] == [says("at most", "refunds")]
+
+
 # The fee is taken before the call is tried
 
 

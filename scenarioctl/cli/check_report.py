@@ -60,7 +60,9 @@ def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     steps.add_column("amount", justify="right")
     steps.add_column("smallest unit", justify="right")
     for step in check["steps"]:
-        cells = (step["chain"], _WORDS[step["what"]], step["human"] or step["asset"], step["value"])
+        bound = "at most " if step.get("at_most") else ""
+        amount = f"{bound}{step['human'] or step['asset']}"
+        cells = (step["chain"], _WORDS[step["what"]], amount, step["value"])
         steps.add_row(*(Text(printable(cell)) for cell in cells))
     # What a chain's own accounts get, for fees or backing, stays in the JSON.
     credits = Table("chain", box=None, header_style="bold", pad_edge=False)

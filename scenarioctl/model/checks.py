@@ -6,6 +6,7 @@ from typing import Literal
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.json_types import (
     AmountAnswer,
+    BoundAnswer,
     CheckAnswer,
     HoldingAnswer,
     StepAnswer,
@@ -48,9 +49,12 @@ class Step:
     #: `arrives`.
     what: str
     amount: Amount
+    #: Whether it is a bound, of which the chain refunds a part.
+    at_most: bool = False
 
     def answer(self) -> StepAnswer:
-        return {"chain": self.chain, "what": self.what, **self.amount.answer()}
+        bound: BoundAnswer = {"at_most": True} if self.at_most else {}
+        return {"chain": self.chain, "what": self.what, **bound, **self.amount.answer()}
 
 
 @dataclass(frozen=True, kw_only=True)

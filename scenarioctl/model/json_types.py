@@ -51,7 +51,12 @@ class AmountAnswer(TypedDict):
     human: str | None
 
 
-class StepAnswer(AmountAnswer):
+class BoundAnswer(TypedDict, total=False):
+    #: The amount is a bound: a fee of which the chain refunds what isn't used.
+    at_most: Literal[True]
+
+
+class StepAnswer(AmountAnswer, BoundAnswer):
     chain: str
     what: str
 

@@ -97,7 +97,7 @@ function result(check) {
     check.steps.length > 0 && h("table", {},
       h("caption", { class: "offscreen" }, "Amounts that leave, fees of each hop, amounts that arrive"),
       h("thead", {}, h("tr", {}, ["Chain", "Step", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, whole(step)))))),
+      h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.at_most && "at most ", whole(step)))))),
     // Shows the signer any account that they did not mean to pay.
     credits.length > 0 && h("table", {},
       h("caption", {}, "Credited accounts"),

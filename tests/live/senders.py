@@ -176,7 +176,7 @@ def create_asset(s: Sender) -> Call:
 
 def execute(s: Sender, amount: int) -> Call:
     """Return a program that withdraws *amount* and deposits it with somebody else."""
-    here = {"parents": 0, "interior": "Here"}
+    here = {"parents": 0 if s.chain.role == "relay" else 1, "interior": "Here"}
     bob = {"AccountId32": {"network": None, "id": dev_key("//Bob").public_key}}
     program = [
         {"WithdrawAsset": [{"id": here, "fun": {"Fungible": amount}}]},

@@ -4,7 +4,10 @@ Each row makes a sender of its own.  A crafted row is one that a dry run alone l
 an ordinary row must never be refused.
 """
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -21,7 +24,7 @@ from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row
 from tests.live.market import DOT, HDX, open_market
 from tests.live.playing import Played, play
-from tests.live.senders import ALICE, MEAGER, NATIVE, UNIT, USDT, USDT_PLACE, Sender, batch
+from tests.live.senders import ALICE, FREE, MEAGER, NATIVE, UNIT, USDT, USDT_PLACE, Sender, batch, execute
 from tests.live.setup import create_fee_pool, has_prices, price_fees, send
 from tests.runner import finish
 
@@ -138,6 +141,27 @@ def test_a_swap_of_all_leaves_no_fee(live_app: Application, omnipool: Live) -> N
 
     assert (everything.verdict, failed.outcome) == ("refused", "failed")
     assert (most.verdict, most.reasons, executed.outcome) == ("ok", (), "executed")
+
+
+@pytest.mark.parametrize("chain", ["liveRelay", "liveHub"])
+def test_the_fee_of_a_call_that_names_its_weight_is_a_bound(app: Application, chain: str) -> None:
+    sender = Sender(app, chain).holds(FREE)
+    program = execute(sender, UNIT)
+    weight = {"ref_time": 4 * 10**11, "proof_size": 10**6}
+    call = batch(Call(pallet=program.pallet, method="execute", args={**program.args, "max_weight": weight}))
+
+    check = _check(sender, call)
+    events = send(app, sender.chain, call, sender.key)
+
+    paid = next(event.fields for event in events if str(event) == "TransactionPayment.TransactionFeePaid")
+    (fee,) = (step for step in check.steps if step.what == "transaction fee")
+    actual = replace(fee.amount, value=paid["actual_fee"])
+    print(f"{chain}: at most {fee.amount}, {actual} taken: {check.warnings}")
+    assert (check.verdict, fee.at_most, fee.amount.value > 10 * actual.value) == ("ok", True, True)
+    about = re.search(r"about ([0-9.]+) KSM of it is taken", " ".join(check.warnings))
+    # The multiplier of fees moves with each block, and a dry run doesn't see what is reclaimed at its end.
+    assert about is not None
+    assert abs(Decimal(about[1]) * 10**12 / actual.value - 1) < Decimal("0.01")
 
 
 def test_the_lists_are_as_long_as_they_claim() -> None:

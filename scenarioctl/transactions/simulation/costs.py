@@ -23,6 +23,7 @@ from scenarioctl.transactions.simulation.fee_currency import (
     fee_currency,
 )
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.given_weight import fee_taken, names_weight
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.ledger import HopLedger
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
@@ -66,6 +68,8 @@ class CostCheck:
         #: What pays the fee, and how much of it; None if the chain did not tell.
         self.fee: tuple[Asset, int] | None = None
         self.can_pay = True
+        #: The chain's quote of the fee, and what it is paid in.
+        self.quote: tuple[Mapping[str, Any], FeeCurrency] | None = None
         #: Why no block takes the transaction; empty if one does.
         self.too_heavy = ""
 
@@ -78,6 +82,7 @@ class CostCheck:
             currency = await fee_currency(self.client, self.assets, self.call, self.sender, self.fee_asset)
             amount = await convert_fee(self.client, currency, fee)
             self.fee = (currency.asset, amount)
+            self.quote = (info, currency)
             self.can_pay = await self._can_pay(currency, amount)
             if not amount or not self.can_pay:
                 return None
@@ -109,7 +114,9 @@ class CostCheck:
             leaving[asset.id] = leaving.get(asset.id, 0) + value
             names[asset.id] = asset
         if self.fee is not None:
-            self.findings.add_step(self.chain, "transaction fee", *self.fee)
+            bound = await self._explain_bound(ledger.hop)
+            self.findings.add_step(self.chain, "transaction fee", *self.fee, at_most=bool(bound))
+            self.findings.warnings += [bound] if bound else []
         try:
             for message in ledger.hop.sent:
                 for fee in await delivery_fees(self.client, message):
@@ -129,6 +136,23 @@ class CostCheck:
                 await self._hold(names[asset_id], amount, warned=asset_id in lost)
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))
+
+    async def _explain_bound(self, hop: "DryRunResult") -> str:
+        """Return why the fee is only a bound, and what is taken of it; empty if it is the fee itself."""
+        if self.fee is None or self.quote is None:
+            return ""
+        if not names_weight(await self.client.table(), self.call):
+            return ""
+        (asset, amount), (info, currency) = self.fee, self.quote
+        why = f"the fee on {self.chain.name} is at most {amount_of(asset, amount)}, for the weight or gas that the call names"
+        try:
+            native = await fee_taken(self.client, self.call, info, hop.spent)
+            taken = await convert_fee(self.client, currency, native) if native else 0
+        except (Inconclusive, FeeRefused):
+            return f"{why}: the chain refunds what isn't used"
+        if taken >= amount:
+            return ""
+        return f"{why}: about {amount_of(asset, taken)} of it is taken, and the rest is refunded"
 
     async def _can_pay(self, currency: FeeCurrency, fee: int) -> bool:
         """Hold the fee alone against the balance, by the rule of the runtime."""

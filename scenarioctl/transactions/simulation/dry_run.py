@@ -5,7 +5,7 @@ forwarded.  What a chain does not answer stays open (`Inconclusive`), and is nev
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
@@ -92,6 +92,8 @@ class DryRunResult:
     #: Why it could not be tried; empty where it could.
     unknown: str = ""
     sent: tuple[XcmMessage, ...] = ()
+    #: What the runtime says of the call's own weight (PostDispatchInfo); None if it doesn't.
+    spent: Mapping[str, Any] | None = None
 
 
 async def trace_call(
@@ -141,7 +143,9 @@ async def try_call(
     charged = await _try_charged(client, registry, data, charge) if charge is not None else None
     # As root the call passes the chain's filter of calls, so it is tried as the sender's own too.
     plain = await _try_plain(client, registry, data, sender)
-    return plain if charged is None or plain.failure or plain.unknown else charged
+    if charged is None or plain.failure or plain.unknown:
+        return plain
+    return replace(charged, spent=plain.spent)
 
 
 async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> DryRunResult:
@@ -156,9 +160,8 @@ async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender
             return DryRunResult(
                 chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}"
             )
-        return DryRunResult(
-            chain=chain, events=events, sent=_forwarded(table, registry, chain, effects, "dry_run_call")
-        )
+        sent = _forwarded(table, registry, chain, effects, "dry_run_call")
+        return DryRunResult(chain=chain, events=events, sent=sent, spent=result["Ok"])
     except Inconclusive as problem:
         return DryRunResult(chain=chain, unknown=str(problem))
 

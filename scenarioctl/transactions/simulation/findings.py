@@ -45,8 +45,11 @@ class Findings:
     def reasons(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.refusals or self.unknowns))
 
-    def add_step(self, chain: "Chain", what: str, asset: "Asset", value: int) -> None:
-        self.steps.append(Step(chain=chain.name, what=what, amount=amount_of(asset, value)))
+    def add_step(
+        self, chain: "Chain", what: str, asset: "Asset", value: int, *, at_most: bool = False
+    ) -> None:
+        amount = amount_of(asset, value)
+        self.steps.append(Step(chain=chain.name, what=what, amount=amount, at_most=at_most))
 
     def lose(self, chain: "Chain", what: str, amount: Amount, sentence: str) -> None:
         """Add a loss to the steps, and its *sentence* to what is told."""

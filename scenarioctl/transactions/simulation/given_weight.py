@@ -1,0 +1,59 @@
+"""Fees quoted for a weight that the call itself names: a bound, of which the chain refunds what isn't used."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.transactions.inner_calls import walk_calls
+from scenarioctl.transactions.simulation.runtime_api import (
+    Encoded,
+    Inconclusive,
+    query_runtime_api,
+    read_storage,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: The multiplier of fees has 18 decimals.
+_ONE = 10**18
+
+
+def names_weight(table: "RuntimeTable", call: "Call") -> bool:
+    """Tell whether *call*, or a call inside it, has an argument that is a weight or an amount of gas."""
+    return any(
+        field.name == "gas_limit" or table.types[field.type_id][0].endswith("::Weight")
+        for inner in walk_calls(call, table)
+        for field in table.call_fields(inner.call.pallet, inner.call.method)
+    )
+
+
+async def fee_taken(
+    client: "Client", call: "Call", info: Mapping[str, Any], spent: Mapping[str, Any] | None
+) -> int:
+    """Return what remains of the fee of *info*, raw, once the weight that *call* doesn't use is refunded.
+
+    *spent* is the PostDispatchInfo of its dry run.  Inconclusive if the chain doesn't tell.
+    Source: `compute_actual_fee` of pallet-transaction-payment of polkadot-sdk, read 2026-11-24.
+    """
+    if not isinstance(spent, Mapping):
+        raise Inconclusive("a dry run doesn't tell the weight that is used")
+    if spent.get("pays_fee") == "No":
+        return 0
+    fee, used = int(info["partial_fee"]), spent.get("actual_weight")
+    if used is None:
+        return fee
+    data = Encoded((await client.table()).encode_call(call))
+    length = len(data).to_bytes(4, "little")
+    # What a dry run uses is without the weight of the signed extensions, which the quote has.
+    own = await query_runtime_api(
+        client, "TransactionPaymentCallApi", "query_call_info", data, Encoded(length)
+    )
+    left = {name: max(value - own["weight"][name] + used[name], 0) for name, value in info["weight"].items()}
+    quoted, needed = [
+        int(await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", weight))
+        for weight in (info["weight"], left)
+    ]
+    multiplier = int(await read_storage(client, "TransactionPayment", "NextFeeMultiplier"))
+    return max(fee - multiplier * quoted // _ONE + multiplier * needed // _ONE, 0)
