@@ -1095,3 +1095,72 @@ def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, pa
 
     assert describe_inclusion(inclusion).get("fee_paid_in") == paid
     assert inclusion.inner == ()
+
+
+def _withdraws(currency: int, amount: int) -> list[Any]:
+    withdrawn = {"currency_id": currency, "who": WHO, "amount": amount}
+    return [{"Tokens": {"Withdrawn": withdrawn}}, {"Currencies": {"Withdrawn": withdrawn}}]
+
+
+def _deposits(currency: int, amount: int, who: bytes = b"modlpy/trsry".ljust(32, b"\0")) -> list[Any]:
+    deposited = {"currency_id": currency, "who": who, "amount": amount}
+    return [{"Tokens": {"Deposited": deposited}}, {"Currencies": {"Deposited": deposited}}]
+
+
+_HDX_FEE = {
+    "TransactionPayment": {"TransactionFeePaid": {"who": WHO, "actual_fee": 1_690_000_000_000, "tip": 0}}
+}
+_UPGRADED = {"Balances": {"Upgraded": {"who": WHO}}}
+#: What a swap moves between the withdrawal of the fee and its end.
+_SWAPPED = [
+    {"Tokens": {"Transfer": {"currency_id": 5, "from": WHO, "to": b"\2" * 32, "amount": 2 * 10**10}}},
+    *_deposits(1, 150950555, b"\2" * 32),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "fee", "paid"),
+    [
+        pytest.param(
+            [*_withdraws(5, 17804286), *_SWAPPED, *_deposits(5, 17804286)],
+            1_690_000_000_000,
+            {"value": "17804286", "asset": "DOT", "human": "0.0017804286 DOT"},
+            id="in DOT",
+        ),
+        pytest.param(
+            [
+                _UPGRADED,
+                *_withdraws(5, 20000000),
+                *_SWAPPED,
+                *_deposits(5, 5000000, WHO),
+                *_deposits(5, 15000000),
+            ],
+            1_690_000_000_000,
+            {"value": "15000000", "asset": "DOT", "human": "0.0015 DOT"},
+            id="in DOT, with a refund",
+        ),
+        pytest.param(
+            [
+                {"Balances": {"Withdraw": {"who": WHO, "amount": 1_690_000_000_000}}},
+                *_SWAPPED,
+                {"Balances": {"Deposit": {"who": b"\3" * 32, "amount": 1_690_000_000_000}}},
+            ],
+            1_690_000_000_000,
+            None,
+            id="in HDX",
+        ),
+        pytest.param([*_SWAPPED, *_deposits(5, 15000000)], None, None, id="not withdrawn"),
+        pytest.param([*_withdraws(5, 17804286), *_SWAPPED], None, None, id="given to nobody in DOT"),
+        pytest.param([*_withdraws(5, 7), *_deposits(5, 8)], None, None, id="more given than withdrawn"),
+        pytest.param([_UPGRADED], None, None, id="nothing moved"),
+    ],
+)
+def test_the_currency_of_a_fee_is_read_from_what_was_withdrawn(
+    found: list[Any], fee: int | None, paid: Any
+) -> None:
+    client: Any = _Block("hydraDx", [*found, _HDX_FEE, SUCCESS])
+
+    inclusion = finish(read_inclusion(client, "0xaa", extrinsic_hash(b"\0"), assets=ASSETS))
+
+    assert inclusion.fee == fee
+    assert describe_inclusion(inclusion).get("fee_paid_in") == paid

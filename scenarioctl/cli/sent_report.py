@@ -19,7 +19,7 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "block_number": answer["block_number"],
         "success": answer["success"],
         "error": answer["error"],
-        "fee": answer["fee_human"],
+        "fee": "" if answer["fee_paid_in"] else answer["fee_human"],
         "fee_paid_in": answer["fee_paid_in"] and describe_amount(answer["fee_paid_in"]),
         "valid_until_block": answer["valid_until_block"],
         "job": answer["job"],

@@ -30,6 +30,21 @@ _OTHER_FEES = {
     "AssetConversionTxPayment.AssetTxFeePaid": ("asset_id", "actual_fee"),
     "MultiTransactionPayment.FeeWithdrawn": ("asset_id", "non_native_fee_amount"),
 }
+#: The pallet of chains on which each account has a currency of its own for fees.
+_CURRENCIES = "MultiTransactionPayment"
+_FEE_PAID = "TransactionPayment.TransactionFeePaid"
+#: Events of a currency that an account pays and gets: the field that names it ("" for the native asset).
+_WITHDRAWN = {
+    "Balances.Withdraw": "",
+    "Tokens.Withdrawn": "currency_id",
+    "Currencies.Withdrawn": "currency_id",
+}
+_UPGRADED = "Balances.Upgraded"
+_DEPOSITED = {
+    "Balances.Deposit": "",
+    "Tokens.Deposited": "currency_id",
+    "Currencies.Deposited": "currency_id",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +94,7 @@ async def read_inclusion(
         number=number,
         index=index,
         events=tuple(writer.value(event_type, value) for value in values),
-        **_read_fees(client.chain, assets, events),
+        **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
@@ -111,16 +126,52 @@ def _failure(table: "RuntimeTable", events: Sequence[Event]) -> str:
     return ""
 
 
-def _read_fees(chain: "Chain", assets: "Assets", events: Sequence[Event]) -> dict[str, Any]:
-    """Return the fields `fee` and `fee_paid_in` of an Inclusion."""
+def _read_fees(
+    chain: "Chain", assets: "Assets", events: Sequence[Event], *, chosen: bool = False
+) -> dict[str, Any]:
+    """Return the fields `fee` and `fee_paid_in` of an Inclusion.
+
+    With *chosen*, accounts choose the currency of their fees, and `TransactionFeePaid` tells no currency.
+    """
     fee, paid = None, None
+    told = False
     for event in events:
-        if str(event) == "TransactionPayment.TransactionFeePaid":
+        if str(event) == _FEE_PAID:
             fee = event.fields["actual_fee"]
         elif str(event) in _OTHER_FEES:
             label, amount = _OTHER_FEES[str(event)]
             paid = _read_other_fee(chain, assets, event.fields[label], event.fields[amount]) or paid
+            told = True
+    if chosen and fee and not told:
+        withdrawn = _withdrawn_fee(events)
+        if withdrawn is None:
+            return {"fee": None, "fee_paid_in": None}
+        currency, taken = withdrawn
+        paid = None if currency is None else _read_other_fee(chain, assets, currency, taken)
     return {"fee": fee, "fee_paid_in": paid}
+
+
+def _withdrawn_fee(events: Sequence[Event]) -> tuple[int | None, int] | None:
+    """Return the currency that paid the fee, None for the native one, and the amount; None if the events don't tell.
+
+    The chain withdraws the fee before all else, returns what is too much of it after the call, and last gives the rest
+    to its treasury.
+    """
+    end = next(place for place, event in enumerate(events) if str(event) == _FEE_PAID)
+    payer = events[end].fields["who"]
+    first = next(event for event in events if event.pallet != "System" and str(event) != _UPGRADED)
+    if str(first) not in _WITHDRAWN or first.fields["who"] != payer:
+        return None
+    label = _WITHDRAWN[str(first)]
+    identity = first.fields[label] if label else None
+    for event in reversed(events[1:end]):
+        if str(event) not in _DEPOSITED or event.fields["who"] == payer:
+            continue
+        own = _DEPOSITED[str(event)]
+        same = (event.fields[own] if own else None) == identity
+        amount: int = event.fields["amount"]
+        return (identity, amount) if same and amount <= first.fields["amount"] else None
+    return None
 
 
 def _inner_failures(
