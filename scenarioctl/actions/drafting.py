@@ -268,7 +268,8 @@ async def check_draft(
 ) -> UnsignedTransaction:
     """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in *fee_asset*.
 
-    *confirmed* are receivers that nobody holds the key of; with *accept_locked*, what arrives may be locked.
+    *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of its builder were asked
+    there.  With *accept_locked*, what arrives may be locked.
     """
     from scenarioctl.transactions.simulation.simulate import Consent, simulate_call
 
@@ -282,7 +283,7 @@ async def check_draft(
         call=transaction.call,
         sender=sender,
         fee_asset=fee_asset,
-        consent=Consent(confirmed=confirmed, locked=accept_locked),
+        consent=Consent(confirmed=confirmed or bool(transaction.doubts), locked=accept_locked),
     )
     return _with_check(transaction, check)
 

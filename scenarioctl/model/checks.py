@@ -46,7 +46,7 @@ class Step:
     #: Literal of the chain.
     chain: str
     #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `relayer`, `receiver deposit`, `computed arrival` or
-    #: `arrives`.
+    #: `arrives`. Of a swap: `buys`, `buys about`, `buys at least`, `pays about` or `pays at most`.
     what: str
     amount: Amount
     #: Whether it is a bound, of which the chain refunds a part.

@@ -40,7 +40,7 @@ class CheckTransaction:
     #: Smallest units; `max` is all that `sender` can send now.
     amount: str | int = ""
     destinationaddress: str = ""
-    #: Confirm a receiver that nobody holds the key of; of `tx` too.
+    #: Confirm a receiver that nobody holds the key of, and swaps whose limit protects nothing; of `tx` too.
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None

@@ -28,6 +28,7 @@ from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients
+from scenarioctl.transactions.simulation.swap_credit import SwapCheck
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
@@ -276,6 +277,16 @@ class Simulation:
         if any(event.pallet == "Utility" for event in first.events):
             self.findings.warnings += describe_fallbacks(self.table, self.chain.name, first.events)
         await self.check_all()
+        await SwapCheck(
+            findings=self.findings,
+            clients=self.clients,
+            assets=self.assets,
+            hop=first,
+            calls=self.calls,
+            sender=self.sender,
+            credits=self.receivers.credits,
+            confirmed=self.consent.confirmed,
+        ).run()
 
     async def try_pending(self) -> None:
         """Try what a multisig does once all approve, as its account and as of now."""

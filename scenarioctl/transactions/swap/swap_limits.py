@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
 #: Per cent below the quote from which a minimum has to be confirmed.
-_FAR_BELOW = 50
+FAR_BELOW = 50
 #: A minimum in whole tokens below this part of the amount sold is taken for raw units that were meant as tokens.
 _ABSURD = Fraction(1, 10**6)
 
@@ -130,7 +130,7 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     computed = minimum_received(quote.amount_out, bounds.slippage)
     least = quote.asset_out.amount(max(floor, computed))
     if floor > computed:
-        below = f"the minimum given, {_below(quote, floor)} % below the quote"
+        below = f"the minimum given, {percent_below(floor, quote.amount_out)} % below the quote"
         return PricedSwap(
             min_amount_out=floor,
             route=quote.route,
@@ -162,9 +162,11 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
             f"{least}: until the price is better, it fails and you still pay the fee",
         )
     elif minimum < minimum_received(quote.amount_out, bounds.slippage):
-        warnings += (f"the exact minimum of {least} is {_below(quote, minimum)} % below the quote",)
+        warnings += (
+            f"the exact minimum of {least} is {percent_below(minimum, quote.amount_out)} % below the quote",
+        )
     else:
-        note += f", {_below(quote, minimum)} % below the quote"
+        note += f", {percent_below(minimum, quote.amount_out)} % below the quote"
     return PricedSwap(
         min_amount_out=minimum, route=quote.route, warnings=warnings, doubts=doubts, notes=(note,)
     )
@@ -172,12 +174,12 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
 
 def _doubt(quote: "Quote", minimum: int, named: str) -> tuple[str, ...]:
     """Return what to confirm of a *minimum* that is far below the quote; nothing of another one."""
-    if Fraction(minimum, quote.amount_out) >= 1 - Fraction(_FAR_BELOW, 100):
+    if Fraction(minimum, quote.amount_out) >= 1 - Fraction(FAR_BELOW, 100):
         return ()
-    return (f"{named} is {_below(quote, minimum)} % below the quote",)
+    return (f"{named} is {percent_below(minimum, quote.amount_out)} % below the quote",)
 
 
-def _below(quote: "Quote", minimum: int) -> str:
-    """Return how far *minimum* is below the quote, in per cent, rounded down such that 100 is never said of more than 0."""
-    part = 1 - Fraction(minimum, quote.amount_out)
+def percent_below(minimum: int, quoted: int) -> str:
+    """Return how far *minimum* is below what is *quoted*, in per cent, rounded down such that 100 is never said of more than 0."""
+    part = 1 - Fraction(minimum, quoted)
     return to_whole(part.numerator * 10**6 // part.denominator, 4)

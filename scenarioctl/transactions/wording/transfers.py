@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases, Words
 
 Amount = Callable[[Phrases, Mapping[str, Any], int], str]
@@ -97,11 +98,23 @@ def _spend_local(phrases: Phrases, args: Mapping[str, Any]) -> str:
     return f"has the treasury of {phrases.chain.name} pay {phrases.native(args['amount'])} to {to}"
 
 
+#: Least amounts that protect nothing, and most amounts that protect nothing.
+ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
+
+
+def _at_least(phrases: Phrases, least: int, amount: Amount, args: Mapping[str, Any]) -> str:
+    return "at any price" if least in ANY_LEAST else f"for at least {amount(phrases, args, least)}"
+
+
+def _at_most(phrases: Phrases, most: int, amount: Amount, args: Mapping[str, Any]) -> str:
+    return "at any price" if most == ANY_MOST else f"for at most {amount(phrases, args, most)}"
+
+
 def _sell(amount: str, least: str) -> Words:
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
         sold = phrases.listed(args[amount], args["asset_in"])
-        bought = phrases.listed(args[least], args["asset_out"])
-        return f"sells {sold} for at least {bought} on {phrases.chain.name}{_through(args)}"
+        price = _at_least(phrases, args[least], _listed("asset_out"), args)
+        return f"sells {sold} {price} on {phrases.chain.name}{_through(args)}"
 
     return say
 
@@ -109,16 +122,29 @@ def _sell(amount: str, least: str) -> Words:
 def _buy(amount: str, most: str) -> Words:
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
         bought = phrases.listed(args[amount], args["asset_out"])
-        paid = phrases.listed(args[most], args["asset_in"])
-        return f"buys {bought} for at most {paid} on {phrases.chain.name}{_through(args)}"
+        price = _at_most(phrases, args[most], _listed("asset_in"), args)
+        return f"buys {bought} {price} on {phrases.chain.name}{_through(args)}"
 
     return say
 
 
 def _sell_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    least = phrases.listed(args["min_amount_out"], args["asset_out"])
     sold = phrases.asset(args["asset_in"])
-    return f"sells all {sold} of the signer for at least {least} on {phrases.chain.name}{_through(args)}"
+    price = _at_least(phrases, args["min_amount_out"], _listed("asset_out"), args)
+    return f"sells all {sold} of the signer {price} on {phrases.chain.name}{_through(args)}"
+
+
+def _schedule(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    schedule = args["schedule"]
+    ((kind, order),) = schedule["order"].items()
+    say = {"Sell": _sell("amount_in", "min_amount_out"), "Buy": _buy("amount_out", "max_amount_in")}[kind]
+    total, slippage = schedule["total_amount"], schedule["slippage"]
+    spent = f"up to {phrases.listed(total, order['asset_in'])} in all" if total else "until it is stopped"
+    near = "" if slippage is None else f", within {to_whole(slippage, 4)} % of the price of the block before"
+    return (
+        f"every {schedule['period']} blocks, for {phrases.account(schedule['owner'])}: "
+        f"{say(phrases, order)}{near}, {spent}"
+    )
 
 
 def _through(args: Mapping[str, Any]) -> str:
@@ -130,18 +156,24 @@ def _through(args: Mapping[str, Any]) -> str:
     return f", {way}"
 
 
-def _convert(given: str, wanted: str, verb: str) -> Words:
-    """Return the words of a trade along a path of assets, of which a receiver is named."""
+def _swap_along_path(phrases: Phrases, args: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """Return the first and the last asset of a path, and where a trade along it ends."""
+    path = args["path"]
+    if len(path) < 2:
+        raise NoPhrase
+    return path[0], path[-1], f"on {phrases.chain.name}, received by {phrases.account(args['send_to'])}"
 
-    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
-        path = args["path"]
-        if len(path) < 2:
-            raise NoPhrase
-        paid, bought = phrases.placed(args[given], path[0]), phrases.placed(args[wanted], path[-1])
-        to = phrases.account(args["send_to"])
-        return f"{verb.format(paid, bought)} on {phrases.chain.name}, received by {to}"
 
-    return say
+def _convert_exactly(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    sold, bought, where = _swap_along_path(phrases, args)
+    price = _at_least(phrases, args["amount_out_min"], lambda *given: given[0].placed(given[2], bought), args)
+    return f"sells {phrases.placed(args['amount_in'], sold)} {price} {where}"
+
+
+def _convert_for_exactly(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    sold, bought, where = _swap_along_path(phrases, args)
+    price = _at_most(phrases, args["amount_in_max"], lambda *given: given[0].placed(given[2], sold), args)
+    return f"buys {phrases.placed(args['amount_out'], bought)} {price} {where}"
 
 
 def _fungible(pallet: str, amount: Amount, naming: str) -> dict[tuple[str, str], Words]:
@@ -185,10 +217,13 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Router", "sell"): _sell("amount_in", "min_amount_out"),
     ("Router", "sell_all"): _sell_all,
     ("Router", "buy"): _buy("amount_out", "max_amount_in"),
-    ("AssetConversion", "swap_exact_tokens_for_tokens"): _convert(
-        "amount_in", "amount_out_min", "sells {} for at least {}"
-    ),
-    ("AssetConversion", "swap_tokens_for_exact_tokens"): _convert(
-        "amount_in_max", "amount_out", "pays at most {} for {}"
-    ),
+    **{(pallet, "sell"): _sell("amount", "max_limit") for pallet in ("XYK", "LBP")},
+    **{(pallet, "buy"): _buy("amount", "max_limit") for pallet in ("XYK", "LBP")},
+    ("Stableswap", "sell"): _sell("amount_in", "min_buy_amount"),
+    ("Stableswap", "buy"): _buy("amount_out", "max_sell_amount"),
+    ("HSM", "sell"): _sell("amount_in", "slippage_limit"),
+    ("HSM", "buy"): _buy("amount_out", "slippage_limit"),
+    ("DCA", "schedule"): _schedule,
+    ("AssetConversion", "swap_exact_tokens_for_tokens"): _convert_exactly,
+    ("AssetConversion", "swap_tokens_for_exact_tokens"): _convert_for_exactly,
 }
