@@ -167,6 +167,9 @@ def _withdrawn_fee(events: Sequence[Event]) -> tuple[int | None, int] | None:
     for event in reversed(events[1:end]):
         if str(event) not in _DEPOSITED or event.fields["who"] == payer:
             continue
+        if event.pallet == "Currencies" and first.pallet != "Currencies":
+            # It repeats what Balances and Tokens report.
+            continue
         own = _DEPOSITED[str(event)]
         same = (event.fields[own] if own else None) == identity
         amount: int = event.fields["amount"]
