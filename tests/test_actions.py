@@ -986,7 +986,7 @@ class TestCreated:
             source_chain="assetHub",
             dest_chain="polkadot",
             destination_address=BOB,
-            amount="0.1",
+            amount="2",
             assetid="native",
             builder=canvas(),
         )

@@ -75,7 +75,7 @@ def test_offline_the_fee_beyond_the_bridge_is_said_to_be_unknown() -> None:
 
 @pytest.mark.parametrize(("native_fee", "warned"), [(0, True), (10**9, False)])
 def test_a_new_account_may_be_unable_to_hold_a_bridged_asset(native_fee: int, warned: bool) -> None:
-    wanted = transfer("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)")
+    wanted = transfer("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)", 10**18)
 
     draft = build_transfer(wanted, bundled("hydraDx"), assets=ASSETS, native_fee=native_fee)
 
@@ -427,10 +427,19 @@ def test_an_asset_withdrawn_where_it_is_not_backed_is_refused(network: FakeNetwo
     assert says("WithdrawAsset", "DOT", "assetHub_kusama") in answer["reasons"]
 
 
-def test_what_is_left_below_the_existential_deposit_is_told(network: FakeNetwork, scenarioctl: Run) -> None:
-    ended = build(network, scenarioctl, *HOME[:3], str(EXECUTION + 1))
+def test_what_is_left_below_the_existential_deposit_is_refused(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
+    little = (*HOME[:3], str(EXECUTION + 1))
+    refused = build(network, scenarioctl, *little)
+    accepted = build(network, scenarioctl, *little, "--accept-loss")
+    network.chains["assetHub_kusama"].store("System", "Account", BOB_KEY, value=account(KSM))
+    held = build(network, scenarioctl, *little)
 
-    assert says("existential deposit", "assetHub_kusama") in ended.err.splitlines()
+    assert (refused.code, accepted.code, held.code) == (2, 0, 0)
+    assert refused.err == says("existential deposit", "assetHub_kusama", "Send at least").printed
+    assert says("existential deposit", "can't receive it") in accepted.err.splitlines()
+    assert "existential deposit" not in held.err
 
 
 def build(network: FakeNetwork, scenarioctl: Run, *words: str) -> Any:

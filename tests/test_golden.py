@@ -139,6 +139,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
 def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
     source = REGISTRY.find(vector["source"])
     transfer = Transfer(
+        accept_loss=True,
         source=source,
         destination=REGISTRY.find(vector["destination"]),
         asset=ASSETS.find(source, vector["asset"]),

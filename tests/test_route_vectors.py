@@ -123,6 +123,7 @@ def transfer_of(vector: Mapping[str, Any]) -> Transfer:
     named = "fee_asset_amount" in vector and source.relay == destination.relay
     pays = ASSETS.at(source, vector["fee_asset_location"]) if named else None
     return Transfer(
+        accept_loss=True,
         source=source,
         destination=destination,
         asset=asset,

@@ -35,6 +35,7 @@ def transfer(source: str, destination: str, asset: object, amount: int, benefici
         asset=ASSETS.find(chain, asset),
         amount=amount,
         beneficiary=beneficiary[: to.account_format.length] if beneficiary == BOB else beneficiary,
+        accept_loss=True,
     )
 
 

@@ -97,7 +97,7 @@ async def draft_transfer(
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = None if transfer.is_local else app.known_runtime(destination)
-    if app.settings.offline or (sender is None and transfer.is_local):
+    if app.settings.offline:
         if sender is not None:
             app.client(source)
         draft = build_transfer(transfer, table, assets=app.assets, destination_table=destination_table)
@@ -113,7 +113,7 @@ async def draft_transfer(
         fee_asset=fee_asset,
     )
     if sender is None:
-        return _encode(app, source, table, await builder.build())
+        return _encode(app, source, table, await builder.build_accepted())
     draft, check = await builder.build_checked(sender)
     return _with_check(_encode(app, source, table, draft), check)
 
@@ -161,7 +161,8 @@ async def maximum_of(
         builder = TransferBuilder(
             clients=app.client,
             assets=app.assets,
-            transfer=tried,
+            # The largest amount is looked for; whether it is enough is judged when it is found.
+            transfer=replace(tried, accept_loss=True),
             table=table,
             known_destination=destination_table,
         )

@@ -143,6 +143,7 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
         "xcm_version": data.get("xcmVersion"),
         "remote_fee_asset": _remote_fee_key(app, source.get("chain"), data.get("remoteFeeAsset")),
         "allow_death": data.get("allowDeath"),
+        "accept_loss": data.get("acceptLoss"),
     }
 
 
@@ -187,6 +188,8 @@ class ParsedTransfer:
     remote_fee_asset: "Asset | None" = None
     #: The sender's account may be closed by it.
     allow_death: bool = False
+    #: It is built also if too little arrives to be held there.
+    accept_loss: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -207,6 +210,7 @@ class ParsedTransfer:
             xcm_version=self.xcm_version,
             remote_fee_asset=self.remote_fee_asset,
             allow_death=self.allow_death,
+            accept_loss=self.accept_loss,
         )
 
 
@@ -245,6 +249,7 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         xcm_version=version,
         remote_fee_asset=remote_fee_asset,
         allow_death=allow_death,
+        accept_loss=fields.flag("accept_loss"),
         notes=notes,
     )
 
@@ -300,7 +305,8 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         confirmed=confirmed,
         xcm_version=read_xcm_version(version, "xcmVersion"),
         remote_fee_asset=pays,
-        allow_death=_allows_death(node),
+        allow_death=_read_flag(node, "allowDeath"),
+        accept_loss=_read_flag(node, "acceptLoss"),
         notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
 
@@ -401,6 +407,8 @@ def _options(transfer: ParsedTransfer) -> dict[str, Any]:
         kept["remoteFeeAsset"] = transfer.remote_fee_asset.id
     if transfer.allow_death:
         kept["allowDeath"] = True
+    if transfer.accept_loss:
+        kept["acceptLoss"] = True
     return kept
 
 
@@ -414,11 +422,11 @@ def _confirms(node: Node, destination: "Chain", beneficiary: bytes) -> bool:
     return account == beneficiary
 
 
-def _allows_death(node: Node) -> bool:
-    """Return whether the diagram lets the transfer close the sender's account."""
-    given = action_data(node).get("allowDeath")
+def _read_flag(node: Node, key: str) -> bool:
+    """Return whether the diagram sets *key* of the transfer."""
+    given = action_data(node).get(key)
     if given is not None and not isinstance(given, bool):
-        raise InvalidRequest(f"allowDeath is {name_of(given)}, expected true or false")
+        raise InvalidRequest(f"{key} is {name_of(given)}, expected true or false")
     return bool(given)
 
 
@@ -457,7 +465,7 @@ STEP = StepKind(
     outgoing=outgoing,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
-        optional=("yes", "xcm_version", "remote_fee_asset", "allow_death"),
+        optional=("yes", "xcm_version", "remote_fee_asset", "allow_death", "accept_loss"),
         fields={
             "source.chain": "source_chain",
             "source.assetId": "assetid",

@@ -11,6 +11,7 @@ from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     TOKENS,
+    accept_loss_option,
     remote_fee_asset_option,
     swap_options,
     transaction_options,
@@ -100,6 +101,7 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
 )
 @transfer_options("source_chain", "dest_chain", "destination_address", amount=TOKENS)
 @yes_option
+@accept_loss_option
 @xcm_version_option
 @remote_fee_asset_option
 @check_option

@@ -72,6 +72,11 @@ accept_locked_option = click.option(
     is_flag=True,
     help="Accept that what arrives can't all be spent at first, because a deposit limit locks it.",
 )
+accept_loss_option = click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Build it also if so little arrives that it is lost. Not with --check, which judges what arrives.",
+)
 xcm_version_option = option(
     "--xcm-version",
     metavar="3|4|5",

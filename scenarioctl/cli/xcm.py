@@ -11,6 +11,7 @@ from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     RAW,
     accept_locked_option,
+    accept_loss_option,
     relayer_fee_option,
     remote_fee_asset_option,
     transaction_options,
@@ -33,6 +34,7 @@ def xcm() -> None:
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW)
 @yes_option
 @accept_locked_option
+@accept_loss_option
 @xcm_version_option
 @relayer_fee_option
 @remote_fee_asset_option

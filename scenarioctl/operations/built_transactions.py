@@ -60,6 +60,14 @@ def refuse_checked_fee_asset(request: CheckableFields) -> None:
         )
 
 
+def refuse_checked_loss(*, check: bool, accept_loss: bool) -> None:
+    """Refuse to accept a loss that the check would refuse nevertheless."""
+    if check and accept_loss:
+        raise InvalidRequest(
+            "accept_loss cannot be combined with check, which refuses what would be lost: leave one of them out"
+        )
+
+
 def passed_check(transaction: "UnsignedTransaction") -> Checked:
     """Return the check of *transaction*, which must pass; nothing if none was asked for."""
     if transaction.check is None:

@@ -16,6 +16,7 @@ from scenarioctl.operations.built_transactions import (
     check_sender,
     passed_check,
     refuse_checked_fee_asset,
+    refuse_checked_loss,
     runtime_used,
 )
 from scenarioctl.operations.created_notes import describe_account, note_created
@@ -52,6 +53,8 @@ class CreateScenario:
     assetid: str | int
     #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
     allow_death: bool | None = None
+    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
+    accept_loss: bool = False
     #: Confirm a receiver that nobody holds the key of; the scenario keeps the confirmation.
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
@@ -84,6 +87,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         fields |= {"amount": 1, "allow_death": False}
     transfer = parse_transfer(app, Fields(fields))
     sender = check_sender(request.check, request.sender, transfer.source)
+    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     if is_max:
         signer = parse_sender(request.sender, transfer.source)
         transfer = await maximize(app, transfer, signer, allow_death=closing)

@@ -22,6 +22,7 @@ from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
     check_sender,
     passed_check,
+    refuse_checked_loss,
     runtime_used,
 )
 from scenarioctl.operations.results import Result
@@ -67,6 +68,8 @@ class AssetTransfer(CheckableFields):
     allow_death: bool | None = None
     #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
     accept_locked: bool = False
+    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
+    accept_loss: bool = False
     #: To Ethereum: whole Ether of `sender` for a relayer. With it the message goes by Snowbridge's second protocol (V2).
     relayer_fee: str | int | float = ""
 
@@ -79,6 +82,7 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
     check_output_format(request.output_format)
     source = app.registry.find(request.sourchain, field="sourchain")
     sender = check_sender(request.check, request.sender, source)
+    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     transaction = await draft_requested(app, request, sender)
     check = passed_check(transaction)
     written = await write_transaction(app, transaction, request)
@@ -119,6 +123,7 @@ async def draft_requested(
         remote_fee_asset=read_remote_fee_asset(app, source, request.remote_fee_asset, "remote_fee_asset"),
         allow_death=bool(request.allow_death),
         accept_locked=request.accept_locked,
+        accept_loss=isinstance(request, AssetTransfer) and request.accept_loss,
         relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,
     )

@@ -16,7 +16,7 @@ from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_delivery, quote_message
 from scenarioctl.transactions.transfer.bridges import arriving_program
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import location_on, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
@@ -82,15 +82,19 @@ class _BridgeBuilder:
             raise InvalidRequest(
                 f"amount {transfer.asset.amount(transfer.amount)} is too small: {destination.name} takes about {transfer.asset.amount(fee)} of it for executing the message"
             )
+        said = f"{destination.name} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
+        arriving = self.assets.counterpart(transfer.asset, destination)
+        if arriving is not None and not transfer.receiver_holds:
+            deposit = await existential_deposit(self.clients(destination), arriving)
+            if transfer.amount < fee + deposit:
+                held = f"the existential deposit of {arriving.amount(deposit)}"
+                if not transfer.accept_loss:
+                    why = f"after a fee of about {transfer.asset.amount(fee)}, it is below {held} on {destination.name}, and what arrives would be lost"
+                    raise below_least(transfer, fee + deposit, why)
+                said += f" The rest is below {held}: an account that holds none yet can't receive it."
         draft = build_transfer(
             transfer, self.table, assets=self.assets, destination_table=table, fee_accepted=True
         )
-        said = f"{destination.name} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
-        arriving = self.assets.counterpart(transfer.asset, destination)
-        if arriving is not None:
-            deposit = await existential_deposit(self.clients(destination), arriving)
-            if transfer.amount < fee + deposit:
-                said += f" The rest is below the existential deposit of {arriving.amount(deposit)}: an account that holds none yet can't receive it."
         return BridgeTransfer(draft=await self._with_fees(draft, message, said))
 
     async def _build_with_fee(

@@ -13,7 +13,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
-from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.request import BelowLeast, Transfer, refusal
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route, teleport_asked_for
 from scenarioctl.transactions.transfer.ways import (
     Route,
@@ -71,6 +71,31 @@ class TransferBuilder:
         await self._check_reserves()
         return await self._build_form(sender)
 
+    async def build_accepted(self) -> "Draft":
+        """Return the call; BelowLeast if too little arrives for a receiver who isn't known to hold the asset."""
+        try:
+            return await self.build()
+        except BelowLeast:
+            if not await self._receiver_holds():
+                raise
+        self.transfer = replace(self.transfer, receiver_holds=True)
+        return await self.build()
+
+    async def _receiver_holds(self) -> bool:
+        from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+
+        transfer = self.transfer
+        arriving = self.assets.counterpart(transfer.asset, transfer.destination)
+        if arriving is None:
+            return False
+        client = self.clients(transfer.destination)
+        try:
+            deposit = await existential_deposit(client, arriving)
+            return await free_balance(client, arriving, transfer.beneficiary) >= deposit
+        except (Inconclusive, ChainUnreachable, ChainRefused):
+            return False
+
     async def _check_reserves(self) -> None:
         transfer, pays = self.transfer, self.transfer.remote_fee_asset
         alone = () if pays is None else (replace(transfer, asset=pays, remote_fee_asset=None),)
@@ -102,6 +127,8 @@ class TransferBuilder:
     async def build_checked(self, sender: bytes) -> "tuple[Draft, Check]":
         """Return the call and the verdict on it; where only a dry run may open a route, the first call that passes."""
         await self._check_reserves()
+        # What arrives is what the check tells.
+        self.transfer = replace(self.transfer, accept_loss=True)
         try:
             draft = await self._build_form(sender)
         except InvalidRequest:

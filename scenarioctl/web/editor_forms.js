@@ -77,6 +77,7 @@ const TYPES = {
       { key: "destination_address", label: "Receiver", kind: "address", hint: "SS58 address or 0x public key on the destination chain.", required: true },
       { key: "remote_fee_asset", label: "Asset that pays on the destination", kind: "asset", of: "source_chain", none: "The asset that is sent", more: true, hint: "A little of it goes along and pays for execution on the destination. The destination is asked how much. What is left is the receiver's." },
       { key: "allow_death", label: "Let the transfer close the sender's account", kind: "flag", more: true, hint: "Only within a chain." },
+      { key: "accept_loss", label: "Send it also if so little arrives that it is lost", kind: "flag", more: true },
       { key: "xcm_version", label: "XCM version", kind: "choice", options: [["", "Highest that both chains know"], ["3", "3"], ["4", "4"], ["5", "5"]], more: true },
     ],
     says: ({ amount, assetid, source_chain, dest_chain }) => [[amount, assetid], [source_chain, source_chain === dest_chain ? "" : "→", source_chain === dest_chain ? "" : dest_chain]],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.transfer_warnings import existential_deposit
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
@@ -77,7 +77,11 @@ def _warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...]:
             f"Currencies.transfer sends {asset.display_name}, and can close the sender's account. Keep some {chain.symbol} for fees."
         )
     deposit = existential_deposit(asset, table)
-    if deposit is not None and transfer.amount < deposit:
+    if deposit is not None and transfer.amount < deposit and not transfer.receiver_holds:
+        # A contract may hold any amount.
+        if not transfer.accept_loss and asset.kind != "erc20":
+            why = f"an account on {chain.name} that holds less than the existential deposit of {asset.amount(deposit)} can't receive it"
+            raise below_least(transfer, deposit, why)
         warnings.append(
             f"The amount is below the existential deposit of {asset.amount(deposit)} on {chain.name}. An account that holds none yet can't receive it."
         )

@@ -32,6 +32,10 @@ class Transfer:
     allow_death: bool = False
     #: The sender knows that what arrives may not all be spendable at first.
     accept_locked: bool = False
+    #: It is built also if too little arrives to be held there.
+    accept_loss: bool = False
+    #: The beneficiary is known to hold the asset on the destination: any amount can arrive.
+    receiver_holds: bool = False
     #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs the sender, to whom fees come
     #: back.  None: the transfer goes by Snowbridge's first protocol.
     relayer_fee: int | None = None
@@ -85,6 +89,20 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
 
 def _identities(chain: "Chain", asset: "Asset") -> tuple[str, ...]:
     return identities_of(chain, asset.id, asset.kind, asset.location)
+
+
+class BelowLeast(InvalidRequest):
+    """A transfer of which too little arrives for an account that doesn't hold the asset yet."""
+
+
+def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
+    """Return the error for a transfer of less than *least*, raw, because *why*."""
+    asset = transfer.asset
+    raw = "" if asset.decimals is None else f" ({least}raw)"
+    return BelowLeast(
+        f"amount {asset.amount(transfer.amount)} is too small: {why}. Send at least {asset.amount(least)}{raw}",
+        advice="; with --accept-loss (accept_loss) it is built nevertheless",
+    )
 
 
 #: What a refusal advises where a check may open the route.

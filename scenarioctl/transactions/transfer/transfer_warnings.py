@@ -7,7 +7,7 @@ from scenarioctl.chains.trust import ExecutionFees, trust_of
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.expected_fees import expected_fees
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.ways import Route, came_over_bridge, pays_with_itself
 
 if TYPE_CHECKING:
@@ -96,25 +96,34 @@ def _small_amount(
 ) -> list[str]:
     """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly.
 
-    With *pays_beside* no fee is taken of it.
+    BelowLeast if it doesn't reach it, less fees that were measured.  With *pays_beside* no fee is taken of it.
     """
     deposit = existential_deposit(arriving, destination_table)
     if deposit is None:
         return []
     relay = assets.registry.relay_of(transfer.source)
-    expected = None
-    if relay is not None:
-        expected = expected_fees(relay.symbol, route.fees_as)
-    least = 2 * deposit
-    if expected is not None:
-        between, last = expected
-        least = between + max(last, last_hop_fee) + deposit
-    if transfer.amount >= (deposit if pays_beside else least):
+    expected = None if relay is None else expected_fees(relay.symbol, route.fees_as)
+    if pays_beside:
+        expected = 0, 0
+    kept = 0 if transfer.receiver_holds else deposit
+    # Where nobody measured the fees, they are guessed to be less than the deposit.
+    fees = deposit if expected is None else expected[0] + max(expected[1], last_hop_fee)
+    least = fees + max(kept, 1)
+    if transfer.amount >= least:
         return []
-    what = "The amount is" if transfer.amount < deposit else "After fees, the amount can be"
-    return [
-        f"{what} below the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}. What arrives can be lost without a trace."
-    ]
+    held = f"the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}"
+    # A contract may hold any amount.
+    is_sure = arriving.kind != "erc20" and (expected is not None or transfer.amount < kept)
+    if is_sure and not transfer.accept_loss:
+        why = f"the fees on the way to {transfer.destination.name} are more"
+        if kept:
+            after = "" if transfer.amount < kept else "after fees, "
+            why = f"{after}it is below {held}, and what arrives would be lost"
+        raise below_least(transfer, least, why)
+    if not kept:
+        return [f"The fees on the way to {transfer.destination.name} can be more than the amount."]
+    what = "The amount is" if transfer.amount < kept else "After fees, the amount can be"
+    return [f"{what} below {held}. What arrives can be lost without a trace."]
 
 
 def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
