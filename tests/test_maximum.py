@@ -141,7 +141,7 @@ def test_a_fee_that_depends_on_the_length_leaves_as_little_as_it_can(
     # From here on, one more byte of the amount makes the transaction longer.
     relay.store("System", "Account", ALICE_KEY, value=account(free + FEE + 145 * byte + more))
 
-    ended = create(network, scenarioctl, "--allow-death")
+    ended = create(network, scenarioctl, "--allow-death", "--accept-loss")
 
     assert ended.code == 0, ended.err
     amount, _ = drafted(network, scenarioctl, ended)

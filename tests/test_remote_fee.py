@@ -260,9 +260,7 @@ def test_both_assets_leave_in_order_and_are_deposited_together(
     data: Any, ends: tuple[str, str], amount: int, fee: int, version: int
 ) -> None:
     sent, pays = (data.draw(st.sampled_from(SENDABLE[ends])) for _ in range(2))
-    asked = replace(
-        wanted(*ends, sent.id, pays.id), amount=amount, xcm_version=version, accept_loss=True
-    )
+    asked = replace(wanted(*ends, sent.id, pays.id), amount=amount, xcm_version=version, accept_loss=True)
     try:
         call = build_transfer(asked, bundled(ends[0]), assets=ASSETS, remote_fee=fee).call
     except InvalidRequest:

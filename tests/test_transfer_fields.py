@@ -104,7 +104,7 @@ def test_an_asset_0_of_its_own_stays_that_asset(scenarioctl: Run) -> None:
         "sourchain": "assetHub_kusama",
         "destchain": "assetHub_kusama",
         "destinationaddress": BOB,
-        "amount": "5",
+        "amount": "5000000000",
     }
     token = scenarioctl("--offline", "xcm", "asset-transfer", *options(ends), "--assetid", "0")
     native = scenarioctl("--offline", "xcm", "asset-transfer", *options(ends), "--assetid", "KSM")
