@@ -175,7 +175,7 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "batch",
             {"calls": [NOTE, PAY]},
-            f"[{NOTES}; then {PAYS}], and nothing after the first that fails",
+            f"[{PAYS}; {NOTES}], and nothing after the first that fails",
         ),
         ("Utility", "force_batch", {"calls": [PAY]}, f"[{PAYS}], and goes on after one that fails"),
         ("Utility", "batch_all", {"calls": []}, says("nothing", "empty batch")),
@@ -183,7 +183,7 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "batch_all",
             {"calls": [NOTE] * 100},
-            "; then ".join([NOTES] * 8) + "; then 92 more calls not shown",
+            "writes 100 remarks",
         ),
         (
             "Utility",
@@ -272,16 +272,15 @@ def test_a_call_that_holds_calls_tells_them(
     assert said("polkadot", pallet, method, **args) == sentence
 
 
-def test_calls_nested_deep_end_with_a_name_and_not_in_silence() -> None:
+def test_calls_nested_deep_are_told_to_the_last() -> None:
     call = PAY
-    for index in range(12):
+    for index in range(30):
         call = {"Utility": {"as_derivative": {"index": index, "call": call}}}
 
-    sentence = said("polkadot", "Utility", "as_derivative", index=12, call=call)
+    sentence = said("polkadot", "Utility", "as_derivative", index=30, call=call)
 
-    assert sentence.count("as derivative account") == 7
-    assert "[calls Utility.as_derivative on polkadot, with more inside]" in sentence
-    assert "transfers" not in sentence
+    assert sentence.count("as derivative account") == 31
+    assert sentence.endswith(f"[{PAYS}" + "]" * 31)
 
 
 def test_batches_in_batches_are_told_within_bounds() -> None:
@@ -292,8 +291,8 @@ def test_batches_in_batches_are_told_within_bounds() -> None:
     sentence = said("polkadot", "Utility", "batch_all", calls=[call] * 3)
 
     assert len(sentence) < 5000
-    assert sentence.endswith("2 more calls not shown")
-    assert "more calls not shown" in sentence
+    assert sentence.startswith("[[[pays 1 account 10 DOT in total in 10 transfers on polkadot")
+    assert [sentence.count(f"({times} times)") for times in (10, 3)] == [2, 1]
 
 
 DOT_5 = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 5 * 10**10}}

@@ -1,8 +1,7 @@
 """A call in one sentence, for the person who is about to sign it.
 
-Only what is understood whole is worded; a call that is not is named, and the sentence says that its arguments are not
-shown.  Calls inside others are said too, as far as `Phrases.budget` goes; what is left then is counted.  To word another
-call, add a row to the WORDS of `transfers.py`, `nested_calls.py` or `xcm_calls.py`.
+Only what is understood whole is worded; a call that is not is named, and the sentence says so.  Rights come first, then
+what moves money; neither is ever left out.  To word another call, add a row to one of the tables that KINDS joins.
 """
 
 from collections.abc import Mapping
@@ -10,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.wording import nested_calls, transfers, xcm_calls
+from scenarioctl.transactions.rights import RIGHTS, Right
+from scenarioctl.transactions.wording import contracts, nested_calls, ordinary_calls, transfers, xcm_calls
 from scenarioctl.transactions.wording.nested_calls import say_named
-from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Tables, Words
+from scenarioctl.transactions.wording.phrases import (
+    MISFITS,
+    Danger,
+    GrantedRight,
+    NoPhrase,
+    Phrases,
+    Reading,
+    Tables,
+    Words,
+)
+from scenarioctl.transactions.wording.sentences import NOBODY, fill
+from scenarioctl.transactions.xcm_programs import named_accounts
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -26,6 +37,13 @@ def say_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> st
     *tables* finds the runtimes by which encoded calls inside it are read.
     """
     return _say(Phrases(chain, assets, tables, _say), call)
+
+
+def read_rights(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> Reading:
+    """Return the rights that *call* gives away, and what in it is not understood."""
+    phrases = Phrases(chain, assets, tables, _say)
+    _say(phrases, call)
+    return phrases.reading
 
 
 def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> str:
@@ -57,28 +75,63 @@ def _fee_asset(phrases: Phrases, identity: Any) -> str:
 
 
 def _say(phrases: Phrases, call: Call) -> str:
-    words = WORDS.get((call.pallet, call.method))
-    left = phrases.budget.left
-    if words is not None:
-        try:
-            return words(phrases, call.args)
-        except MISFITS:
-            # An argument of another shape than the one that is worded: say no more than is sure.
-            phrases.budget.left = left
-    return say_named(phrases, call)
+    reading, key = phrases.reading, (call.pallet, call.method)
+    if phrases.too_deep:
+        return f"calls {call.pallet}.{call.method} on {phrases.chain.name}, with more inside that is not read"
+    words, right = WORDS.get(key), RIGHTS.get(key)
+    said = []
+    try:
+        if right is not None and _is_given(right, call):
+            reading.note(Danger.RIGHT)
+            said.append(_grant(phrases, right, call))
+        if words is not None:
+            reading.note(_DANGERS[key])
+            said.append(words(phrases, call.args))
+    except MISFITS:
+        # An argument of another shape than the one that is worded: say no more than is sure.
+        said = []
+    if key not in transfers.WORDS:
+        reading.payment = None
+    return ", and ".join(said) if said else say_named(phrases, call)
+
+
+def _is_given(right: Right, call: Call) -> bool:
+    return not right.to or any(call.args.get(field) not in NOBODY for field in right.to)
+
+
+def _grant(phrases: Phrases, right: Right, call: Call) -> str:
+    sentence = f"{fill(phrases, right.words, call.args)}, on {phrases.chain.name}"
+    given = [value for field in right.to if (value := call.args[field]) not in NOBODY]
+    # Something that names no account is for nobody known.
+    accounts = frozenset(who for value in given for who in [*named_accounts(value)] or [b""])
+    phrases.reading.grants(GrantedRight(sentence=sentence, accounts=accounts))
+    return sentence
 
 
 def _remark(phrases: Phrases, args: Mapping[str, Any]) -> str:
     text = args["remark"]
-    shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
+    try:
+        shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
+    except UnicodeDecodeError:
+        shown = f"{len(text)} bytes"
     return f"writes {shown} to the history of {phrases.chain.name}"
 
 
-#: (pallet, method) -> how it is said.
-WORDS: Mapping[tuple[str, str], Words] = {
-    **transfers.WORDS,
-    **nested_calls.WORDS,
-    **xcm_calls.WORDS,
+_REMARKS: Mapping[tuple[str, str], Words] = {
     ("System", "remark"): _remark,
     ("System", "remark_with_event"): _remark,
 }
+#: The tables of words, with how dangerous their calls are; what holds other calls is as dangerous as they are.
+KINDS: tuple[tuple[Danger, Mapping[tuple[str, str], Words]], ...] = (
+    (Danger.MONEY, transfers.WORDS),
+    (Danger.MONEY, xcm_calls.WORDS),
+    (Danger.MONEY, ordinary_calls.MONEY),
+    (Danger.OTHER, ordinary_calls.OTHER),
+    (Danger.OTHER, nested_calls.STORED),
+    (Danger.OTHER, contracts.WORDS),
+    (Danger.OTHER, nested_calls.WORDS),
+    (Danger.REMARK, _REMARKS),
+)
+_DANGERS = {key: danger for danger, rows in KINDS for key in rows}
+#: (pallet, method) -> how it is said.
+WORDS: Mapping[tuple[str, str], Words] = {key: words for _, rows in KINDS for key, words in rows.items()}

@@ -1,47 +1,127 @@
 """Words for calls that hold other calls: in batches, through proxies and multisigs, at a later block, by their hash.
 
-To word another one, add a row to WORDS.  One without a row is named, with the calls that its arguments hold.
+Calls in a batch are said in the order of danger: rights, money, what is not understood, all else, remarks.  What gives a
+right or moves money is never left out.  To word another call, add a row to WORDS.  One without a row is named, with the
+calls that its arguments hold.
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.inner_calls import held_values, read_call
-from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words
+from scenarioctl.transactions.wording.phrases import (
+    MISFITS,
+    Danger,
+    NoPhrase,
+    Payment,
+    Phrases,
+    Words,
+    counted,
+)
 from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_encoded, say_program, unversioned
 
-#: Calls and programs in the arguments of one call without a row that are told.
+#: More payments, or calls that give and move nothing, in one batch are summed up …
 _SHOWN = 8
+#: … with the largest payments.
+_LARGEST = 5
 
 
 def say_named(phrases: Phrases, call: Call) -> str:
     """Return the name of a call without words of its own, and what the calls and programs in its arguments do."""
-    named = f"calls {call.pallet}.{call.method} on {phrases.chain.name}"
+    name = f"{call.pallet}.{call.method}"
+    phrases.reading.misses(f"what {name} does is not known here")
     said: list[str] = []
     read: set[str] = set()
     for held in held_values(call, phrases.tables(phrases.chain)):
-        if len(said) == _SHOWN:
-            said.append("more that is not shown")
-            break
         try:
             said.append(_HELD[held.kind](phrases, held.value))
         except MISFITS:
             continue
         read.add(held.field)
-    if set(call.args) - read:
-        named += f" (its {'other ' if read else ''}arguments are not shown)"
+    unread = f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
+    named = f"calls {name} on {phrases.chain.name} (not understood{unread})"
     return f"{named} with {' and '.join(said)}" if said else named
 
 
 def _say_inner(phrases: Phrases, value: Any) -> str:
     """Return what a call inside another one does, in brackets."""
+    return f"[{phrases.say(phrases.within(), read_call(value))}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SaidCall:
+    """A call of a batch in words."""
+
+    name: str
+    text: str
+    danger: Danger
+    payment: Payment | None
+
+
+def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
+    """Return what the calls of a batch do, in the order of danger; in which they run, if all are said in it."""
     inside = phrases.within()
-    call = read_call(value)
-    if phrases.budget.spend():
-        return f"[{phrases.say(inside, call)}]"
-    return f"[calls {call.pallet}.{call.method} on {phrases.chain.name}, with more inside]"
+    found = [_say_one(inside, call) for value in values for call in _flat(read_call(value))]
+    said = [text for danger in Danger for text in _section(danger, found)]
+    in_order = said == counted(each.text for each in found)
+    return ("; then " if in_order else "; ").join(said)
+
+
+def _section(danger: Danger, found: Sequence[_SaidCall]) -> list[str]:
+    """Return what those calls do that are as dangerous as *danger*; harmless ones of many are counted."""
+    alike = [each for each in found if each.danger is danger]
+    if danger is Danger.REMARK and len(alike) > 1:
+        return [f"and {len(alike)} remarks" if len(found) > len(alike) else f"writes {len(alike)} remarks"]
+    if danger is Danger.OTHER and len(alike) > _SHOWN:
+        return counted(sorted(f"calls {each.name}" for each in alike))
+    payments = [each.payment for each in alike if each.payment is not None]
+    if len(payments) > _SHOWN:
+        return [_sum_up(payments), *counted(each.text for each in alike if each.payment is None)]
+    return counted(each.text for each in alike)
+
+
+def _flat(call: Call) -> list[Call]:
+    """Return the calls of a batch that all succeed or none, those of such a batch in it among them."""
+    flat, pending = [], [call]
+    while pending:
+        each = pending.pop()
+        if (each.pallet, each.method) == ("Utility", "batch_all") and each.args["calls"]:
+            pending += [read_call(value) for value in reversed(each.args["calls"])]
+        else:
+            flat.append(each)
+    return flat
+
+
+def _say_one(phrases: Phrases, call: Call) -> _SaidCall:
+    reading = phrases.reading
+    with reading.apart():
+        text = phrases.say(phrases, call)
+        return _SaidCall(
+            name=f"{call.pallet}.{call.method}", text=text, danger=reading.worst, payment=reading.payment
+        )
+
+
+def _sum_up(payments: Sequence[Payment]) -> str:
+    """Return how much is paid of each asset, and the largest payments, those of each asset first."""
+    totals: Counter[tuple[str, str]] = Counter()
+    ranked: list[tuple[int, Payment]] = []
+    ranks: Counter[tuple[str, str]] = Counter()
+    for payment in sorted(payments, key=lambda each: -each.value):
+        totals[payment.of] += payment.value
+        ranked.append((ranks[payment.of], payment))
+        ranks[payment.of] += 1
+    of = {payment.of: payment for payment in payments}
+    total = " and ".join(of[each].amount(value) for each, value in totals.items())
+    largest = [payment for _, payment in sorted(ranked, key=lambda each: each[0])][:_LARGEST]
+    shown = ", ".join(f"{each.amount(each.value)} to {each.receiver}" for each in largest)
+    accounts = len({each.receiver for each in payments})
+    paid = f"pays {accounts} account{'s' * (accounts != 1)}"
+    often = f" in {len(payments)} transfers" if len(payments) != accounts else ""
+    return f"{paid} {total} in total{often} on {payments[0].of[1]}; the largest: {shown}"
 
 
 def _bounded(phrases: Phrases, value: Any) -> str:
@@ -70,14 +150,10 @@ def _unknown_call(hashed: Any) -> str:
     return f"a call of which only the hash 0x{hashed.hex()} is known"
 
 
-def _say_value(phrases: Phrases, value: Any) -> str:
-    return phrases.say(phrases, read_call(value))
-
-
 def _batch_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
     if not args["calls"]:
         return "does nothing (an empty batch)"
-    return phrases.list(args["calls"], _say_value, "call")
+    return _say_calls(phrases, args["calls"])
 
 
 def _batch(beside: str) -> Words:
@@ -161,6 +237,10 @@ def _recovered(phrases: Phrases, args: Mapping[str, Any]) -> str:
     return f"as the recovered account {phrases.account(args['account'])}: {_say_inner(phrases, args['call'])}"
 
 
+def _dispatch(way: str) -> Words:
+    return lambda phrases, args: f"{way}: {_say_inner(phrases, args['call'])}"
+
+
 def _note_preimage(phrases: Phrases, args: Mapping[str, Any]) -> str:
     data = args["bytes"]
     table = phrases.tables(phrases.chain)
@@ -186,10 +266,8 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Utility", "dispatch_as_fallible"): _dispatch_as,
     ("Proxy", "proxy"): _proxy,
     ("Proxy", "proxy_announced"): _proxy,
-    ("Proxy", "announce"): _announce,
     ("Multisig", "as_multi"): _multisig,
     ("Multisig", "as_multi_threshold_1"): _multisig,
-    ("Multisig", "approve_as_multi"): _approve,
     ("Scheduler", "schedule"): _schedule,
     ("Scheduler", "schedule_named"): _schedule,
     ("Scheduler", "schedule_after"): _schedule,
@@ -198,5 +276,13 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Sudo", "sudo_unchecked_weight"): _sudo,
     ("Sudo", "sudo_as"): _sudo,
     ("Recovery", "as_recovered"): _recovered,
+    ("Dispatcher", "dispatch_with_extra_gas"): _dispatch("with gas for contracts"),
+    ("Dispatcher", "dispatch_evm_call"): _dispatch("through the EVM"),
+    ("Dispatcher", "dispatch_with_fee_payer"): _dispatch("with its fee paid by another account"),
+}
+#: Those of calls that run later, if at all.
+STORED: Mapping[tuple[str, str], Words] = {
+    ("Proxy", "announce"): _announce,
+    ("Multisig", "approve_as_multi"): _approve,
     ("Preimage", "note_preimage"): _note_preimage,
 }

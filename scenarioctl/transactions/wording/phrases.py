@@ -1,7 +1,10 @@
-"""Words for the parts of calls: amounts, accounts, chains; and how much is said of calls that hold others."""
+"""Words for the parts of calls: amounts, accounts, chains; and what a sentence says first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
@@ -13,12 +16,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
-#: Calls and instructions inside others that one sentence tells of, all together …
-_ROOM = 24
-#: … so many of one list …
-_SHOWN = 8
-#: … and so deep.
-_DEPTH = 6
+#: Deeper inside a call nothing is read; no runtime decodes deeper either.
+_DEPTH = 64
 
 
 #: Finds the runtime table that reads the calls of a chain; None if there is none.
@@ -33,15 +32,63 @@ class NoPhrase(Exception):
 MISFITS = (NoPhrase, LookupError, TypeError, ValueError, AttributeError)
 
 
+class Danger(IntEnum):
+    """What a call does to the signer, the worst first: in this order calls are told."""
+
+    RIGHT = 0
+    MONEY = 1
+    UNKNOWN = 2
+    OTHER = 3
+    REMARK = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """A plain transfer to one account."""
+
+    #: What it is counted with: its asset, as it is named, and the chain.
+    of: tuple[str, str]
+    value: int
+    amount: Callable[[int], str]
+    receiver: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrantedRight:
+    """A right that a call gives: what somebody may do from now on, and the accounts that may."""
+
+    sentence: str
+    accounts: frozenset[bytes]
+
+
 @dataclass
-class Budget:
-    """How many calls and instructions may still be said."""
+class Reading:
+    """What is found in a call while it is put into words."""
 
-    left: int = _ROOM
+    rights: list[GrantedRight] = field(default_factory=list)
+    #: Why it is not known what the call does.
+    unknown: list[str] = field(default_factory=list)
+    worst: Danger = Danger.REMARK
+    #: The one plain transfer that was said last.
+    payment: Payment | None = None
 
-    def spend(self) -> bool:
-        self.left -= 1
-        return self.left >= 0
+    @contextmanager
+    def apart(self) -> "Iterator[None]":
+        """Let `worst` and `payment` be of one call alone; what holds it is as dangerous as it is."""
+        around, self.worst, self.payment = self.worst, Danger.REMARK, None
+        yield
+        self.worst, self.payment = min(around, self.worst), None
+
+    def note(self, danger: Danger) -> None:
+        self.worst = min(self.worst, danger)
+
+    def grants(self, right: GrantedRight) -> None:
+        self.rights.append(right)
+        self.note(Danger.RIGHT)
+
+    def misses(self, reason: str) -> None:
+        self.unknown.append(reason)
+        self.note(Danger.UNKNOWN)
 
 
 @dataclass
@@ -54,28 +101,27 @@ class Phrases:
     tables: Tables
     #: Says a call, whichever it is.
     say: Callable[["Phrases", Call], str]
-    budget: Budget = field(default_factory=Budget)
+    reading: Reading = field(default_factory=Reading)
     depth: int = 0
+
+    @property
+    def too_deep(self) -> bool:
+        """Tell whether what stands here is not read any more."""
+        if self.depth <= _DEPTH:
+            return False
+        self.reading.misses(f"what stands more than {_DEPTH} calls deep inside others is not read")
+        return True
 
     def within(self, chain: "Chain | None" = None) -> "Phrases":
         """Return the phrases for what stands inside a call, on *chain* if that is another one."""
-        if self.depth >= _DEPTH:
-            # A sentence that nests deeper is read by nobody.
-            self.budget.left = 0
         return replace(self, chain=chain or self.chain, depth=self.depth + 1)
 
     def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
-        """Return what the first of *items* do, and how many more there are."""
+        """Return what *items* do, in their order."""
         inside = self.within()
-        said: list[str] = []
-        for item in items[:_SHOWN]:
-            if not self.budget.spend():
-                break
-            said.append(say(inside, item))
-        left = len(items) - len(said)
-        if left:
-            said.append(f"{left} {'more ' if said else ''}{noun}{'s' * (left != 1)} not shown")
-        return "; then ".join(said)
+        if inside.too_deep:
+            return f"{len(items)} {noun}{'s' * (len(items) != 1)} not read"
+        return "; then ".join(counted(say(inside, item) for item in items))
 
     def native(self, value: int) -> str:
         return self.assets.native(self.chain).amount(value)
@@ -125,6 +171,12 @@ class Phrases:
         if len(value) == 32:
             return format_account(value, self.chain.ss58_prefix)
         raise NoPhrase
+
+
+def counted(said: Iterable[str]) -> list[str]:
+    """Return *said* with the same words in a row said once."""
+    found = [(text, sum(1 for _ in same)) for text, same in groupby(said)]
+    return [text if number == 1 else f"{text} ({number} times)" for text, number in found]
 
 
 #: Says a call, from its arguments.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scenarioctl.model.amounts import U128_MAX, to_whole
-from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases, Words
+from scenarioctl.transactions.wording.phrases import NoPhrase, Payment, Phrases, Words
 
 Amount = Callable[[Phrases, Mapping[str, Any], int], str]
 
@@ -32,7 +32,16 @@ def _transfer(amount: Amount, field: str, receiver: str, *, source: str = "") ->
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
         payer = f" from {phrases.account(args[source])}" if source else ""
         to = phrases.account(args[receiver])
-        return f"transfers {amount(phrases, args, args[field])}{payer} to {to} on {phrases.chain.name}"
+        said = amount(phrases, args, args[field])
+        if not source:
+            asset = amount(phrases, args, 0), phrases.chain.name
+            phrases.reading.payment = Payment(
+                of=asset,
+                value=args[field],
+                amount=lambda value: amount(phrases, args, value),
+                receiver=to,
+            )
+        return f"transfers {said}{payer} to {to} on {phrases.chain.name}"
 
     return say
 
@@ -58,15 +67,6 @@ def _changed(verb: str, amount: Amount, account: str) -> Words:
 
 def _burn(phrases: Phrases, args: Mapping[str, Any]) -> str:
     return f"burns {phrases.native(args['value'])} of the signer on {phrases.chain.name}"
-
-
-def _approve(amount: Amount) -> Words:
-    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
-        most = amount(phrases, args, args["amount"])
-        who = phrases.account(args["delegate"])
-        return f"lets {who} transfer up to {most} of the signer to anyone on {phrases.chain.name}"
-
-    return say
 
 
 def _vested(source: str = "") -> Words:
@@ -184,7 +184,6 @@ def _fungible(pallet: str, amount: Amount, naming: str) -> dict[tuple[str, str],
         (pallet, "force_transfer"): _transfer(amount, "amount", "dest", source="source"),
         (pallet, "transfer_approved"): _transfer(amount, "amount", "destination", source="owner"),
         **({(pallet, "transfer_all"): _transfer_all(naming)} if naming else {}),
-        (pallet, "approve_transfer"): _approve(amount),
         (pallet, "mint"): _changed("mints {} for {}", amount, "beneficiary"),
         (pallet, "burn"): _changed("burns up to {} of {}", amount, "who"),
     }

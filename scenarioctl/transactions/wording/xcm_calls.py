@@ -16,8 +16,6 @@ from scenarioctl.transactions.wording.xcm_programs import (
 )
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
-#: Currencies of one transfer that are named.
-_SHOWN = 5
 #: Filters that let all of a single asset through.
 _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
 
@@ -129,10 +127,8 @@ def _currency(phrases: Phrases, args: Mapping[str, Any]) -> str:
 
 
 def _currencies(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    shown = args["currencies"][:_SHOWN]
-    amount = " and ".join(phrases.listed(value, number) for number, value in shown)
-    left = len(args["currencies"]) - len(shown)
-    return _tokens(phrases, amount + (f" and {left} more" if left else ""), args["dest"])
+    amount = " and ".join(phrases.listed(value, number) for number, value in args["currencies"])
+    return _tokens(phrases, amount, args["dest"])
 
 
 def _multiassets(phrases: Phrases, args: Mapping[str, Any]) -> str:

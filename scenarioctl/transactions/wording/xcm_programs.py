@@ -14,9 +14,6 @@ from scenarioctl.transactions.xcm_programs import chain_at
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
-#: Assets of one instruction that are named.
-_SHOWN = 5
-
 
 class NamedPlace(NamedTuple):
     """Where a program runs: a chain of the registry, or what another one calls it."""
@@ -80,12 +77,8 @@ def _say_account(phrases: Phrases, junction: Any, here: NamedPlace) -> str:
 
 
 def say_assets(phrases: Phrases, items: Any, here: NamedPlace) -> str:
-    """Return a list of assets as amounts, the first few of many."""
-    if not items:
-        return "no assets"
-    said = [_asset(phrases, item, here) for item in items[:_SHOWN]]
-    left = len(items) - len(said)
-    return " and ".join(said) + (f" and {left} more asset{'s' * (left != 1)}" if left else "")
+    """Return a list of assets as amounts."""
+    return " and ".join(_asset(phrases, item, here) for item in items) if items else "no assets"
 
 
 def _asset(phrases: Phrases, item: Any, here: NamedPlace) -> str:
@@ -127,12 +120,12 @@ def _filter(phrases: Phrases, value: Any, here: NamedPlace) -> str:
 
 def _say_instruction(phrases: Phrases, instruction: Any, here: NamedPlace) -> str:
     name, fields = read_instruction(instruction)
-    kind, left = kind_of(name), phrases.budget.left
+    kind = kind_of(name)
     try:
         if kind.words:
             return _PART.sub(lambda part: _say_part(phrases, kind, part, fields, here), kind.words)
     except MISFITS:
-        phrases.budget.left = left
+        pass
     return f"runs {name}"
 
 
@@ -183,8 +176,8 @@ def say_encoded(phrases: Phrases, data: bytes, chain: "Chain | None", name: str 
         where = chain.name if chain is not None else name
         return f"[{len(data)} bytes that are not decoded, as the runtime of {where} is not known]"
     inside = phrases.within(chain)
-    if not phrases.budget.spend():
-        return f"[{len(data)} bytes that are not shown]"
+    if inside.too_deep:
+        return f"[{len(data)} bytes that are not read]"
     try:
         call = table.decode_call(data)
     except InvalidRequest:
