@@ -21,6 +21,7 @@ from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.credits import CreditCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.granted_rights import check_granted_rights
 from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
 from scenarioctl.transactions.simulation.keyless_receivers import check_keyless_receivers
 from scenarioctl.transactions.simulation.ledger import LedgerReader
@@ -30,8 +31,10 @@ from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Clients
 from scenarioctl.transactions.simulation.swap_credit import SwapCheck
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
+from scenarioctl.transactions.simulation.understood_calls import check_understood_calls
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
+from scenarioctl.transactions.wording.calls import read_rights
 from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.transfer.request import Transfer
+    from scenarioctl.transactions.wording.phrases import Reading
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
@@ -239,6 +243,9 @@ class Simulation:
     async def check_all(self) -> None:
         """Judge all but what it costs and whether it arrives."""
         findings = self.findings
+        reading = await self._read_rights()
+        check_granted_rights(findings, reading, self.sender)
+        check_understood_calls(findings, reading)
         check_inner_failures(findings, self.chain.name, self.hops[0].events, self.table)
         check_trapped_assets(findings, self.hops, self.assets, self.sender)
         check_reserves(findings, self.instructions, self.assets)
@@ -268,6 +275,14 @@ class Simulation:
             check_conservation(
                 findings, self.ledgers, self.assets, calls=self.calls, instructions=self.instructions
             )
+
+    async def _read_rights(self) -> "Reading":
+        """Return what the call gives away, and what in it is not understood, on the chains that it goes to too."""
+        away = {each.chain for each in self.instructions if each.name == "Transact"}
+        chains = [hop.chain for hop in self.hops if not hop.unknown and hop.chain in away]
+        tables = {chain.name: await self.clients(chain).table() for chain in chains}
+        tables[self.chain.name] = self.table
+        return read_rights(self.call, self.chain, self.assets, lambda chain: tables.get(chain.name))
 
     async def check_any_call(self) -> None:
         """Judge a call that is not known to be a transfer."""

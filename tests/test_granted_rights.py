@@ -1,0 +1,177 @@
+"""A call that gives a right away, or that isn't understood, is never ok, however deep it stands in a transaction."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.model.calls import Call
+from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred
+from tests.conftest import BOB, Run
+from tests.messages import Says, says
+from tests.network import FakeNetwork
+from tests.test_check import ALICE_KEY, BOB_KEY, DOT, Check, fill, location
+
+ADD_PROXY = Call(
+    pallet="Proxy",
+    method="add_proxy",
+    args={"delegate": {"Id": BOB_KEY}, "proxy_type": "Any", "delay": 0},
+)
+RIGHT = f"lets {BOB} do anything with this account from now on, on polkadot"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        yield network
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    return checker(network, scenarioctl)
+
+
+def call(pallet: str, method: str, **args: Any) -> Call:
+    return Call(pallet=pallet, method=method, args=args)
+
+
+@pytest.mark.parametrize(
+    ("granting", "sentence"),
+    [
+        pytest.param(ADD_PROXY, RIGHT, id="proxy"),
+        pytest.param(
+            call("Proxy", "add_proxy", delegate={"Id": BOB_KEY}, proxy_type="Staking", delay=7),
+            says(BOB, "Staking", "7 blocks"),
+            id="proxy of a type",
+        ),
+        pytest.param(
+            call("Staking", "bond", value=DOT, payee={"Account": BOB_KEY}),
+            says("rewards of this account", BOB),
+            id="payee",
+        ),
+        pytest.param(
+            call("Staking", "set_payee", payee={"Account": BOB_KEY}),
+            says("rewards of this account", BOB),
+            id="payee later",
+        ),
+        pytest.param(
+            call("XcmPallet", "add_authorized_alias", aliaser={"V5": location(BOB_KEY)}, expires=99),
+            says(BOB, "as this account", "until block 99"),
+            id="alias",
+        ),
+        pytest.param(
+            call(
+                "ConvictionVoting",
+                "delegate",
+                **{"class": 3, "to": {"Id": BOB_KEY}, "conviction": "Locked1x", "balance": 5 * DOT},
+            ),
+            says(BOB, "5 DOT", "track 3"),
+            id="votes",
+        ),
+        pytest.param(
+            call("Indices", "transfer", new={"Id": BOB_KEY}, index=5), says("index 5", BOB), id="index"
+        ),
+        pytest.param(call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"),
+        pytest.param(
+            batch(pay(), ADD_PROXY),
+            RIGHT,
+            id="behind a transfer",
+        ),
+        pytest.param(
+            call(
+                "Proxy",
+                "proxy",
+                real={"Id": BOB_KEY},
+                force_proxy_type=None,
+                call=inner(batch(ADD_PROXY)),
+            ),
+            RIGHT,
+            id="through a proxy",
+        ),
+        pytest.param(
+            call(
+                "Multisig",
+                "as_multi_threshold_1",
+                other_signatories=[BOB_KEY],
+                call=inner(ADD_PROXY),
+            ),
+            RIGHT,
+            id="through a multisig",
+        ),
+        pytest.param(
+            call("Scheduler", "schedule", when=99, maybe_periodic=None, priority=0, call=inner(ADD_PROXY)),
+            RIGHT,
+            id="at a later block",
+        ),
+    ],
+)
+def test_a_right_for_somebody_else_is_said_first_and_unknown(
+    network: FakeNetwork, check: Check, granting: Call, sentence: str | Says
+) -> None:
+    answer = judge(network, check, granting, transferred(BOB_KEY, DOT))
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["warnings"][0] == sentence
+    assert sentence in answer["reasons"]
+
+
+def test_a_right_in_a_transact_is_found(network: FakeNetwork, check: Check) -> None:
+    data = network.chains["polkadot"].table.encode_call(ADD_PROXY)
+    transact = {
+        "Transact": {
+            "origin_kind": "SovereignAccount",
+            "fallback_max_weight": WEIGHT,
+            "call": {"encoded": data},
+        }
+    }
+
+    answer = judge(network, check, execute(transact))
+
+    assert (answer["verdict"], answer["warnings"][0]) == ("unknown", RIGHT)
+
+
+def test_a_right_for_the_signer_is_none(network: FakeNetwork, check: Check) -> None:
+    own = call("Proxy", "add_proxy", delegate={"Id": ALICE_KEY}, proxy_type="Any", delay=0)
+
+    answer = judge(network, check, batch(pay(), own), transferred(BOB_KEY, DOT))
+
+    assert answer["verdict"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("puzzling", "reason"),
+    [
+        (call("Staking", "reap_stash", stash=BOB_KEY, num_slashing_spans=0), says("Staking.reap_stash")),
+        (
+            call("Balances", "transfer_keep_alive", dest={"Index": None}, value=DOT),
+            says("Balances.transfer_keep_alive"),
+        ),
+    ],
+)
+def test_a_call_that_is_not_understood_is_unknown(
+    network: FakeNetwork, check: Check, puzzling: Call, reason: Says
+) -> None:
+    answer = judge(network, check, batch(pay(), puzzling), transferred(BOB_KEY, DOT))
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["reasons"] == [reason]
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        call("Staking", "chill"),
+        call("Staking", "set_payee", payee="Staked"),
+        call("NominationPools", "claim_payout"),
+        call("ConvictionVoting", "remove_vote", **{"class": None, "index": 5}),
+        call("Proxy", "remove_proxies"),
+        call("Session", "purge_keys"),
+        call("System", "remark", remark=b"\xff"),
+    ],
+)
+def test_what_users_ordinarily_sign_is_understood(network: FakeNetwork, check: Check, ordinary: Call) -> None:
+    answer = judge(network, check, batch(pay(), ordinary), transferred(BOB_KEY, DOT))
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
