@@ -70,7 +70,7 @@ def test_all_transactions_are_in_one_batch_in_their_order(scenarioctl: Run, tmp_
     ("steps", "error"),
     [
         ([transfer("1")], says("two", "1")),
-        ([transfer("1"), transfer("1", "polkadot", "assetHub")], says("polkadot", "assetHub")),
+        ([transfer("1"), transfer("2", "polkadot", "assetHub")], says("polkadot", "assetHub")),
         ([transfer("1"), {"type": "delay", "seconds": 60}, transfer("2")], says("delay")),
     ],
     ids=["a single transaction", "two chains", "a delay between"],

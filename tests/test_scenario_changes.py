@@ -534,7 +534,7 @@ class TestReplacing:
     def test_warnings_are_those_of_a_create_and_strict_refuses_them(
         self, scenarioctl: Run, rent: str, tmp_path: Path
     ) -> None:
-        text = RENT.replace("1.5", "0.000001")
+        text = RENT.replace('"1.5"', '"0.000001"\naccept_loss = true')
         (tmp_path / "w.toml").write_text(text)
         created = scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))
         strict = self.edit(scenarioctl, tmp_path, rent, text, "--strict")
