@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.rpc_errors import NodeError
+from scenarioctl.runtime.metadata import read_metadata
 from tests.conftest import DATA
+from tests.live.recorded_metadata import as_answered, keep_metadata, read_kept, without_documentation
 from tests.live.recorder import (
     Conversations,
     Exchange,
@@ -27,7 +29,11 @@ from tests.runner import BlockingConnection
 from tests.signing import dev_key
 
 METADATA = DATA / "metadata" / "polkadot-1002005.v14.scale"
+NEWER = DATA / "metadata" / "polkadot-2000000.v15.scale"
 VERSION = {"specName": "polkadot", "specVersion": 1002005}
+V15, V16 = "0x0f000000", "0x10000000"
+#: Of the documentation.
+REMARK = b"Make some on-chain remark."
 #: Longer than what is written where it stands.
 LONG = "0x" + "ab" * 300
 
@@ -43,7 +49,7 @@ def node() -> Iterator[Node]:
         "chain_getBlockHash": "0x45",
         "state_getRuntimeVersion": VERSION,
         "state_getMetadata": "0x" + METADATA.read_bytes().hex(),
-        "state_call": "0x0104",
+        "state_call": lambda _, version: as_answered(NEWER.read_bytes()) if version == V15 else "0x00",
         "state_getStorage": LONG,
         "chain_getHeader": lambda *_: {"number": next(heads)},
         "author_submitExtrinsic": submit,
@@ -64,50 +70,81 @@ def converse(url: str) -> list[Any]:
             client.call("author_submitExtrinsic", "0x00")
         said.append((refused.value.number, refused.value.message, refused.value.data))
         said += client.notices("chain_subscribeNewHeads", 2, ended_by="chain_unsubscribeNewHeads")
-        said.append(client.call("state_call", "Metadata_metadata_at_version", "0x0f000000"))
+        said += [client.call("state_call", "Metadata_metadata_at_version", each) for each in (V16, V15)]
         said.append(client.call("state_getMetadata"))
     finally:
         client.close()
     return said
 
 
-def record(node: Node) -> tuple[list[Any], list[Exchange]]:
+def record(node: Node) -> tuple[list[Any], Recorder]:
     with Recorder(node.url) as recorder:
         said = converse(recorder.url)
-    return said, recorder.exchanges
+    return said, recorder
 
 
-def written(path: Path, exchanges: list[Exchange]) -> Conversations:
-    write_conversations(path, Conversations(chains={"RELAY": exchanges}, salt="salt", signatures={"a": "b"}))
+def written(path: Path, exchanges: list[Exchange], metadata: Iterable[str] = ()) -> Conversations:
+    kept = Conversations(
+        chains={"RELAY": exchanges},
+        salt="salt",
+        signatures={"a": "b"},
+        metadata={"RELAY": list(metadata)},
+    )
+    write_conversations(path, kept)
     return read_conversations(path)
 
 
 def test_a_replay_answers_as_the_node_did(node: Node, tmp_path: Path) -> None:
-    said, exchanges = record(node)
-    kept = written(tmp_path / "module.json", exchanges)
+    said, recorder = record(node)
+    names = [keep_metadata(each, tmp_path) for each in recorder.metadata]
+    kept = written(tmp_path / "module.json", recorder.exchanges, names)
 
-    with Replay(kept.chains["RELAY"], {("polkadot", 1002005): METADATA}) as replay:
+    with Replay(kept.chains["RELAY"], read_kept(kept.metadata["RELAY"], tmp_path)) as replay:
         again = converse(replay.url)
 
-    assert again == said
+    assert again[:-2] == said[:-2]
     assert said[:3] == [{"number": 1}, {"number": 2}, {"number": 3}]
     assert said[5:8] == [
         (1010, "Invalid Transaction", says("bad", "signature")),
         {"number": "0x1"},
         {"number": "0x2"},
     ]
+    assert said[8] == "0x00"
+    assert [tables(each) for each in again[-2:]] == [tables(each) for each in said[-2:]]
     assert (kept.salt, kept.signatures) == ("salt", {"a": "b"})
 
 
-def test_metadata_is_not_kept_and_none_but_version_14_is_told_of(node: Node, tmp_path: Path) -> None:
-    said, exchanges = record(node)
-    path = tmp_path / "module.json"
-    written(path, exchanges)
+def tables(answer: str) -> bytes:
+    return read_metadata(bytes.fromhex(answer[2:])).dump()
 
-    assert said[-2:] == ["0x00", "0x" + METADATA.read_bytes().hex()]
-    assert "state_call" not in node.asked
-    assert {each["method"] for each in exchanges}.isdisjoint({"state_getMetadata", "state_call"})
+
+def test_metadata_is_kept_apart_and_without_its_documentation(node: Node, tmp_path: Path) -> None:
+    _, recorder = record(node)
+    path = tmp_path / "module.json"
+    written(path, recorder.exchanges)
+
+    names = sorted(keep_metadata(each, tmp_path) for each in recorder.metadata)
+    again = [keep_metadata(each, tmp_path) for each in read_kept(names, tmp_path).values()]
+
+    assert {each["method"] for each in recorder.exchanges}.isdisjoint({"state_getMetadata", "state_call"})
     assert "6d657461" not in path.read_text()
+    assert [re.sub(r"\.[0-9a-f]{8}\.", ".HASH.", name) for name in names] == [
+        "polkadot-1002005.v14.HASH.scale.xz",
+        "polkadot-2000000.v15.HASH.scale.xz",
+    ]
+    assert sorted(again) == names
+    assert all((tmp_path / name).stat().st_size < 60_000 for name in names)
+
+
+@pytest.mark.parametrize("path", sorted((DATA / "metadata").glob("*.scale")), ids=lambda path: path.name)
+def test_a_runtime_without_its_documentation_is_the_same(path: Path) -> None:
+    data = path.read_bytes()
+
+    bare = without_documentation(data)
+
+    assert read_metadata(bare).dump() == read_metadata(data).dump()
+    assert without_documentation(bare) == bare
+    assert REMARK not in bare
 
 
 def test_the_code_of_a_runtime_is_not_kept(node: Node) -> None:
@@ -150,7 +187,7 @@ def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_p
 
     with Recorder(node.url) as recorder:
         ask(recorder.url)
-    with Replay(written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"]) as replay:
+    with Replay(written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"], {}) as replay:
         again = ask(replay.url)
 
     assert again == ["0x0a", "0x0a", "0x0b"]
@@ -167,7 +204,7 @@ def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPat
     with Recorder(node.url) as recorder:
         heads(recorder.url, "test_a[1 (2)]", 2)
         heads(recorder.url, "test_b", 2)
-    with Replay(recorder.exchanges) as replay:
+    with Replay(recorder.exchanges, {}) as replay:
         alone = heads(replay.url, "test_b", 4)
         before_it = heads(replay.url, "test_a[1 (2)]", 2)
         unheard = heads(replay.url, "test_c", 1)
@@ -177,9 +214,9 @@ def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_was_not_recorded_is_refused(node: Node) -> None:
-    _, exchanges = record(node)
+    _, recorder = record(node)
 
-    with Replay(exchanges) as replay:
+    with Replay(recorder.exchanges, {}) as replay:
         client = BlockingConnection(replay.url)
         with pytest.raises(NodeError, match=re.escape('not in the recording: state_getStorage ["0x03"]')):
             client.call("state_getStorage", "0x03")
@@ -189,9 +226,9 @@ def test_what_was_not_recorded_is_refused(node: Node) -> None:
 def test_what_is_told_after_a_subscription_ended_is_not_kept(node: Node) -> None:
     node.answers["chain_unsubscribeNewHeads"] = Feed([{"number": "0x9"}])
 
-    _, exchanges = record(node)
+    _, recorder = record(node)
 
-    told = [each["notices"] for each in exchanges if "notices" in each]
+    told = [each["notices"] for each in recorder.exchanges if "notices" in each]
     assert told == [[{"number": "0x1"}, {"number": "0x2"}]]
 
 

@@ -3,8 +3,8 @@
 The genesis hash is whatever the endpoint reports first: a rig has one of its own.
 
 With SCENARIOCTL_RECORD=1, what is said to these chains is written to tests/data/conversations/, a file for each test
-module in which nothing fails.  Where no variable is set, a module that has such a file is replayed from it, if the metadata
-is at hand (see recorder.py); a module that has none is skipped.
+module in which nothing fails.  Where no variable is set, a module that has such a file is replayed from it; a module that
+has none is skipped.
 """
 
 import os
@@ -19,12 +19,11 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from tests.conftest import DATA
+from tests.live.recorded_metadata import keep_metadata, read_kept
 from tests.live.recorder import (
-    FOLDER,
     Conversations,
     Recorder,
     Replay,
-    metadata_at_hand,
     read_conversations,
     repeatable,
     write_conversations,
@@ -133,7 +132,7 @@ class Wire:
     """Where the chains of a module are reached: live ones, live ones through a recorder, or replayed ones."""
 
     endpoints: Mapping[str, str]
-    #: Whether it is a replay, or recorded for one: there is no metadata then that tells of runtime APIs.
+    #: Whether it is a replay, or recorded for one.
     replayed: bool = False
     #: Why a chain that has no endpoint has none.
     reason: str = "names no endpoint, and there is no recording of it to replay"
@@ -149,8 +148,6 @@ def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
         yield Wire(endpoints=named)
     elif not recording.exists():
         yield Wire(endpoints={})
-    elif not metadata_at_hand():
-        yield Wire(endpoints={}, reason=f"names no endpoint, and a replay needs the metadata in {FOLDER}")
     else:
         yield from _replay(recording)
 
@@ -166,26 +163,28 @@ def _record(recording: Path, named: Mapping[str, str], session: pytest.Session) 
     if session.testsfailed > failed or not any(chains.values()):
         return
     CONVERSATIONS.mkdir(exist_ok=True)
-    write_conversations(recording, Conversations(chains=chains, salt=salt, signatures=signatures))
+    metadata = {variable: sorted(map(keep_metadata, each.metadata)) for variable, each in recorders.items()}
+    write_conversations(
+        recording, Conversations(chains=chains, salt=salt, signatures=signatures, metadata=metadata)
+    )
 
 
 def _replay(recording: Path) -> Iterator[Wire]:
     kept = read_conversations(recording)
     with ExitStack() as stack:
         replays = {
-            variable: stack.enter_context(Replay(exchanges)) for variable, exchanges in kept.chains.items()
+            variable: stack.enter_context(Replay(exchanges, read_kept(kept.metadata[variable])))
+            for variable, exchanges in kept.chains.items()
         }
         stack.enter_context(repeatable(kept.salt, dict(kept.signatures), hurried=True))
         yield Wire(endpoints={variable: each.url for variable, each in replays.items()}, replayed=True)
 
 
 @pytest.fixture(scope="module")
-def runtime_apis(wire: Wire) -> None:
-    """Skip where the metadata is of version 14, for a test that needs what it does not tell."""
+def live_only(wire: Wire) -> None:
+    """Skip a test that can't be replayed."""
     if wire.replayed or not wire.endpoints:
-        pytest.skip(
-            "needs endpoints: a replay's metadata, version 14, tells of no runtime APIs and has no hash"
-        )
+        pytest.skip("needs endpoints: it can't be replayed")
 
 
 def describe(variable: str, endpoint: str) -> dict[str, Any]:
@@ -264,15 +263,19 @@ def omnipool(wire: Wire) -> Live:
 @pytest.fixture(scope="module")
 def live_config(wire: Wire, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a config.toml with every chain that there is."""
+    return configure(wire.endpoints, tmp_path_factory.mktemp("live"))
+
+
+def configure(endpoints: Mapping[str, str], folder: Path) -> Path:
+    """Write a config.toml with the chains at *endpoints*, by their variables."""
     import tomli_w
 
-    chains = {CHAINS[variable][0]: describe(variable, url) for variable, url in wire.endpoints.items()}
+    chains = {CHAINS[variable][0]: describe(variable, url) for variable, url in endpoints.items()}
     backing = chains.get("liveHub", chains.get("liveRelay"))
     for asset in chains.get("liveDex", {}).get("assets", ()):
         if asset["location"] == "1/Here" and backing is not None:
             # A rig may have the runtimes of another network, whose asset has other decimals than DOT.
             asset["decimals"] = backing["decimals"]
-    folder = tmp_path_factory.mktemp("live")
     document = {"store": str(folder / "scenarios.db"), "cache": str(folder / "cache"), "chains": chains}
     path = folder / "config.toml"
     path.write_text(tomli_w.dumps(document))

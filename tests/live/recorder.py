@@ -1,7 +1,6 @@
 """Conversations with nodes: recorded from live ones by a loopback proxy, replayed by a loopback server.
 
-A runtime's metadata is never recorded: it is large, and not ours to pass on.  A replay serves it from the folder of real
-inputs that may stand beside the checkout.
+A runtime's metadata is kept once for all recordings, without its documentation: see recorded_metadata.py.
 """
 
 import asyncio
@@ -20,41 +19,27 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, WSMsgType, web
 
-from tests.conftest import SHARED
+from tests.live.recorded_metadata import as_answered
 from tests.loopback import Server
 
 #: `test`, `method`, `params`; `result` or `error`; `notices` of the method `notice`; `times` where it came so often.
 Exchange = dict[str, Any]
 #: An absent Option<OpaqueMetadata>.
 _NO_METADATA = "0x00"
-FOLDER = SHARED / "data" / "metadata"
-#: Spec name and version -> where a replay finds the metadata.
-METADATA = {
-    ("kusama", 2000002): FOLDER / "kusama-2000002.v14.scale",
-    ("statemine", 2000002): FOLDER / "asset-hub-kusama-2000002.v14.scale",
-    ("hydradx", 416): FOLDER / "hydradx-416.v14.scale",
-    ("pop", 100): FOLDER / "pop-100.v14.scale",
-}
 #: The storage key `:code`, of the runtime itself.
 _CODE = "0x3a636f6465"
 #: Results that are longer, as JSON, are written once for all who got them.
 _SHORT = 100
 
 
-def metadata_at_hand() -> bool:
-    return all(path.exists() for path in METADATA.values())
-
-
 def is_metadata(method: str, params: list[Any]) -> bool:
-    return method == "state_getMetadata" or _is_versioned_metadata(method, params)
+    return method == "state_getMetadata" or (
+        method == "state_call" and bool(params) and params[0] == "Metadata_metadata_at_version"
+    )
 
 
-def _is_versioned_metadata(method: str, params: list[Any]) -> bool:
-    return method == "state_call" and bool(params) and str(params[0]).startswith("Metadata_")
-
-
-def _is_kept(method: str, params: list[Any]) -> bool:
-    return not is_metadata(method, params) and _CODE not in params
+def _is_kept(params: list[Any]) -> bool:
+    return _CODE not in params
 
 
 def _ends_subscription(method: str) -> bool:
@@ -67,26 +52,29 @@ def _current_test() -> str:
 
 
 class Recorder(Server):
-    """Passes every message to a live node and back, and keeps requests, answers and notices.
-
-    It says that there is no metadata but version 14, as a replay does: else the two would not be asked the same.
-    """
+    """Passes every message to a live node and back, and keeps requests, answers, notices and the metadata."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__()
         self.endpoint = endpoint
         #: In the order in which they were asked.
         self.exchanges: list[Exchange] = []
+        #: As the node gave it.
+        self.metadata: set[bytes] = set()
 
     async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
         asked: dict[Any, Exchange] = {}
+        metadata: set[Any] = set()
         subscribed: dict[str, Exchange] = {}
         async with ClientSession() as session, session.ws_connect(self.endpoint, max_msg_size=0) as node:
 
             async def back() -> None:
                 async for message in node:
                     if message.type is WSMsgType.TEXT:
-                        _keep(json.loads(message.data), asked, subscribed)
+                        answer = json.loads(message.data)
+                        if answer.get("id") in metadata:
+                            self._keep_metadata(answer)
+                        _keep(answer, asked, subscribed)
                         await socket.send_str(message.data)
                 await socket.close()
 
@@ -95,10 +83,9 @@ class Recorder(Server):
                 if message.type is WSMsgType.TEXT:
                     request = json.loads(message.data)
                     method, params = request["method"], request.get("params", [])
-                    if _is_versioned_metadata(method, params):
-                        await socket.send_str(_answer(request, {"result": _NO_METADATA}))
-                        continue
-                    if _is_kept(method, params):
+                    if is_metadata(method, params):
+                        metadata.add(request["id"])
+                    elif _is_kept(params):
                         exchange: Exchange = {"test": _current_test(), "method": method, "params": params}
                         self.exchanges.append(exchange)
                         asked[request["id"]] = exchange
@@ -107,6 +94,11 @@ class Recorder(Server):
                         subscribed.pop(params[0], None)
                     await node.send_str(message.data)
             returning.cancel()
+
+    def _keep_metadata(self, answer: dict[str, Any]) -> None:
+        result = answer.get("result")
+        if isinstance(result, str) and result not in (_NO_METADATA, "0x"):
+            self.metadata.add(bytes.fromhex(result[2:]))
 
 
 def _keep(message: dict[str, Any], asked: dict[Any, Exchange], subscribed: dict[str, Exchange]) -> None:
@@ -128,12 +120,11 @@ class Replay(Server):
     The last answer repeats, and what a test did not ask then is answered as in the first one that did.
     """
 
-    def __init__(
-        self, exchanges: list[Exchange], metadata: Mapping[tuple[str, int], Path] = METADATA
-    ) -> None:
+    def __init__(self, exchanges: list[Exchange], metadata: Mapping[int, bytes]) -> None:
         super().__init__()
         self._answers: dict[str, deque[Exchange]] = defaultdict(deque)
         self._first: dict[str, Exchange] = {}
+        #: By its version.
         self._metadata = metadata
         for exchange in exchanges:
             key = _key(exchange["method"], exchange["params"])
@@ -148,8 +139,7 @@ class Replay(Server):
     async def _reply(self, request: dict[str, Any], socket: web.WebSocketResponse) -> None:
         method, params = request["method"], request.get("params", [])
         if is_metadata(method, params):
-            result = self._read_metadata() if method == "state_getMetadata" else _NO_METADATA
-            await socket.send_str(_answer(request, {"result": result}))
+            await socket.send_str(_answer(request, self._tell_metadata(method, params)))
             return
         key = _key(method, params)
         recorded = self._answers.get(_current_test() + key)
@@ -158,8 +148,7 @@ class Replay(Server):
         elif key in self._first:
             exchange = self._first[key]
         else:
-            message = f"not in the recording: {method} {json.dumps(params)[:200]}"
-            exchange = {"error": {"code": -32000, "message": message}}
+            exchange = _not_recorded(method, params)
         await socket.send_str(
             _answer(request, {name: exchange[name] for name in ("result", "error") if name in exchange})
         )
@@ -169,9 +158,18 @@ class Replay(Server):
                 json.dumps({"jsonrpc": "2.0", "method": exchange["notice"], "params": body})
             )
 
-    def _read_metadata(self) -> str:
-        version = self._first[_key("state_getRuntimeVersion", [])]["result"]
-        return "0x" + self._metadata[version["specName"], version["specVersion"]].read_bytes().hex()
+    def _tell_metadata(self, method: str, params: list[Any]) -> dict[str, Any]:
+        if method == "state_getMetadata" and 14 in self._metadata:
+            return {"result": "0x" + self._metadata[14].hex()}
+        if method == "state_getMetadata":
+            return _not_recorded(method, params)
+        found = self._metadata.get(int.from_bytes(bytes.fromhex(params[1][2:]), "little"))
+        return {"result": _NO_METADATA if found is None else as_answered(found)}
+
+
+def _not_recorded(method: str, params: list[Any]) -> dict[str, Any]:
+    message = f"not in the recording: {method} {json.dumps(params)[:200]}"
+    return {"error": {"code": -32000, "message": message}}
 
 
 def _answer(request: dict[str, Any], outcome: dict[str, Any]) -> str:
@@ -192,6 +190,8 @@ class Conversations:
     salt: str
     #: Who signed what -> the signature; an sr25519 one is another each time.
     signatures: Mapping[str, str]
+    #: Variable -> the files of its chain's metadata.
+    metadata: Mapping[str, list[str]]
 
 
 def write_conversations(path: Path, conversations: Conversations) -> None:
@@ -207,6 +207,7 @@ def write_conversations(path: Path, conversations: Conversations) -> None:
     }
     parts = [
         f'"salt":{_compact(conversations.salt)}',
+        f'"metadata":{json.dumps(conversations.metadata, indent=0)}',
         f'"signatures":{json.dumps(conversations.signatures, indent=0)}',
         '"values":[\n' + ",\n".join(values) + "\n]",
         '"chains":{\n' + ",\n".join(f'"{name}":{{\n{text}\n}}' for name, text in told.items()) + "\n}",
@@ -225,7 +226,12 @@ def read_conversations(path: Path) -> Conversations:
         ]
         for name, tests in document["chains"].items()
     }
-    return Conversations(chains=chains, salt=document["salt"], signatures=document["signatures"])
+    return Conversations(
+        chains=chains,
+        salt=document["salt"],
+        signatures=document["signatures"],
+        metadata=document["metadata"],
+    )
 
 
 def _by_test(exchanges: list[Exchange]) -> Iterator[tuple[str, Iterator[Exchange]]]:
@@ -284,6 +290,8 @@ class _Mode:
         self.hurried = False
         #: Test -> how often it drew.
         self.drawn: Counter[str] = Counter()
+        #: Seconds of all pauses.
+        self.paused = 0.0
 
 
 _mode = _Mode()
@@ -300,8 +308,14 @@ def fresh(count: int) -> bytes:
 
 def pause(seconds: float) -> None:
     """Give a node time to go on; a replay needs none."""
+    _mode.paused += seconds
     if not _mode.hurried:
         time.sleep(seconds)
+
+
+def clock() -> float:
+    """Return a time that only pauses move: who waits by it asks as often in a replay as was recorded."""
+    return _mode.paused
 
 
 @contextmanager

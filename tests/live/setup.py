@@ -3,7 +3,6 @@
 The keys are the development accounts of every test chain: no other key belongs in here.
 """
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from tests.live.recorder import pause
+from tests.live.recorder import clock, pause
 from tests.runner import finish
 
 #: Seconds that a message may take to be executed on the next chain.
@@ -65,8 +64,8 @@ def send(app: Application, chain: Chain, call: Call | bytes, key: Keypair) -> li
 def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[Event]]:
     """Give the events of each block after *number*, as blocks come."""
     client = app.client(chain)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+    deadline = clock() + PATIENCE
+    while clock() < deadline:
         head, _ = finish(client.head())
         while number < head:
             number += 1
@@ -109,13 +108,13 @@ def has_prices(app: Application, dex: Chain) -> bool:
 
 def wait_for_quiet(app: Application, chain: Chain) -> None:
     """Wait until no block has come for a while: the last message may still be on its way."""
-    head, since = finish(app.client(chain).head())[0], time.monotonic()
+    head, since = finish(app.client(chain).head())[0], clock()
     deadline = since + PATIENCE
-    while time.monotonic() - since < 1.5 and time.monotonic() < deadline:
+    while clock() - since < 1.5 and clock() < deadline:
         pause(0.2)
         now = finish(app.client(chain).head())[0]
         if now != head:
-            head, since = now, time.monotonic()
+            head, since = now, clock()
 
 
 def tell_relay(app: Application, relay: Chain, chain: Chain) -> None:

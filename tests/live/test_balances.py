@@ -109,7 +109,6 @@ def check(goes: Any, sendable: int) -> None:
     assert not goes(sendable + 1)
 
 
-@pytest.mark.usefixtures("runtime_apis")
 @pytest.mark.parametrize("reserved", [0, UNIT, 3 * UNIT])
 @pytest.mark.parametrize("frozen", [0, UNIT // 2, 2 * UNIT, 4 * UNIT, 9 * UNIT])
 @pytest.mark.parametrize(("consumers", "providers"), [(0, 1), (1, 1), (1, 2)])
@@ -128,7 +127,6 @@ def test_the_native_asset_goes_as_far_as_said(
     check(lambda value: holder.goes("Balances", "transfer_keep_alive", **to, value=value), alive)
 
 
-@pytest.mark.usefixtures("runtime_apis")
 @pytest.mark.parametrize("status", ["Liquid", "Frozen", "Blocked"])
 def test_an_asset_goes_as_far_as_said(asset_hub: Live, live_app: Application, status: str) -> None:
     holder = Holder(live_app, asset_hub.name)
@@ -143,7 +141,6 @@ def test_an_asset_goes_as_far_as_said(asset_hub: Live, live_app: Application, st
     check(lambda amount: holder.goes("Assets", "transfer_keep_alive", **to, amount=amount), alive)
 
 
-@pytest.mark.usefixtures("runtime_apis")
 @pytest.mark.parametrize("reserved", [0, 5000, 10**6])
 @pytest.mark.parametrize("frozen", [0, 2000, 10**6, 9 * 10**6])
 @pytest.mark.parametrize("consumers", [0, 1])
@@ -164,7 +161,6 @@ def test_a_token_goes_as_far_as_said(
     check(lambda amount: holder.goes("Tokens", "transfer_keep_alive", **to, amount=amount), alive)
 
 
-@pytest.mark.usefixtures("runtime_apis")
 def test_the_runtime_counts_every_asset_of_hydration_as_we_do(omnipool: Live, live_app: Application) -> None:
     chain = live_app.registry.find(omnipool.name)
     found = finish(live_app.client(chain).runtime_call("CurrenciesApi", "accounts", ALICE.public_key))

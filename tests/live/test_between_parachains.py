@@ -36,7 +36,7 @@ from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 USDT = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"

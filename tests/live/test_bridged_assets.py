@@ -23,7 +23,7 @@ from tests.live.setup import act_as_root, fund_teleports, send, wait_for_quiet
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 ETHER = "2/GlobalConsensus(Ethereum:1)"

@@ -40,7 +40,7 @@ from tests.network import FOREIGN_ASSET
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 AMOUNT = 10**12

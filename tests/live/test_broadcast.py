@@ -1,7 +1,6 @@
 """Built by the program, signed here by a dev key, assembled and broadcast by the program: on real runtimes."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from tests.conftest import Ended, Run
 from tests.live.conftest import Live
-from tests.live.recorder import fresh, pause
+from tests.live.recorder import clock, fresh, pause
 from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key, ecdsa_signature, ed25519_key
@@ -142,8 +141,8 @@ def test_a_teleport_that_is_broadcast_arrives(relay: Live, asset_hub: Live, tool
     tx = tool.signed("liveRelay", tool.transfer("liveRelay", receiver, onto="liveHub"), alice())
     answer = tool.broadcast("liveRelay", tx)
 
-    deadline = time.monotonic() + 60
-    while not tool.free("liveHub", receiver) and time.monotonic() < deadline:
+    deadline = clock() + 60
+    while not tool.free("liveHub", receiver) and clock() < deadline:
         pause(0.5)
     arrived = tool.free("liveHub", receiver)
     assert answer["success"]
@@ -174,10 +173,8 @@ def test_other_kinds_of_keys_sign_too(
     ids=["immortal", "immortal with a metadata hash", "a long era and a tip"],
 )
 def test_every_kind_of_signature_is_found_good_here_and_there(
-    relay: Live, tool: Tool, more: tuple[str, ...], request: pytest.FixtureRequest
+    relay: Live, tool: Tool, more: tuple[str, ...]
 ) -> None:
-    if "auto" in more:
-        request.getfixturevalue("runtime_apis")
     tx = tool.signed("liveRelay", tool.transfer("liveRelay", stranger().account), alice(), *more)
 
     ended = tool("--json", "broadcast", "liveRelay", tx, "--wait", "in-block")

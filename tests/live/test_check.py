@@ -29,7 +29,7 @@ from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 USDT = 1984

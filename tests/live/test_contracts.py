@@ -17,7 +17,7 @@ from tests.live.setup import send
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 #: Modules that export `deploy` and `call`, which do nothing: of WebAssembly, importing its memory as the pallet wants it,

@@ -28,7 +28,7 @@ from tests.live.senders import ALICE, FREE, MEAGER, NATIVE, UNIT, USDT, USDT_PLA
 from tests.live.setup import create_fee_pool, has_prices, price_fees, send
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from tests.runner import finish
 
 __all__ = ["network"]
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 #: Of the relay chain's asset, which is DOT on Polkadot.
 FEE = 10**12

@@ -16,7 +16,7 @@ from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]
 
 EXAMPLES = ROOT / "examples"
 SIGN = str(EXAMPLES / "sign.py")

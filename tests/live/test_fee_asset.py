@@ -21,7 +21,7 @@ from tests.live.senders import ALICE, NATIVE, UNIT, USDT, USDT_PLACE, Sender, ba
 from tests.live.setup import create_fee_pool, price_fees
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 #: Far more than any fee, in USDT.
 MUCH = 50_000_000

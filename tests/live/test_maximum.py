@@ -1,6 +1,5 @@
 """`--amount max` on real runtimes: what is left is what has to stay, and an account that may be closed is gone."""
 
-import secrets
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from tests.live.conftest import Live
+from tests.live.recorder import fresh
 from tests.live.setup import fund_teleports, send, wait_for_quiet
 from tests.runner import finish
 from tests.signing import dev_key
@@ -61,7 +61,7 @@ def test_what_is_left_is_what_has_to_stay(
 ) -> None:
     chain = live_app.registry.find(source)
     client = live_app.client(chain)
-    key = dev_key(f"//Alice//{secrets.token_hex(6)}")
+    key = dev_key(f"//Alice//{fresh(6).hex()}")
     give(live_app, chain, key, asset)
     request = AssetTransfer(
         sourchain=source,

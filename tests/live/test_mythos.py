@@ -16,7 +16,7 @@ from tests.live.recorder import fresh
 from tests.runner import finish
 from tests.signing import ALITH, ALITH_KEY, ethereum_signature
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 AMOUNT = 10**18
 

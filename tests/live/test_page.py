@@ -15,7 +15,7 @@ from tests.conftest import BOB
 from tests.live.conftest import Live
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.acceptance, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = [pytest.mark.live, pytest.mark.acceptance, pytest.mark.usefixtures("live_only")]
 
 __all__ = ["browser"]
 

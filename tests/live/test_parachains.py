@@ -35,7 +35,7 @@ from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 #: source, destination, asset on the source, raw amount.

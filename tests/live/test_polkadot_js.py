@@ -15,7 +15,7 @@ from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "benchmarks" / "polkadot_js" / "package.json"

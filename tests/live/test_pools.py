@@ -27,7 +27,7 @@ from tests.map_entries import read_entries
 from tests.messages import says
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 #: The share of the stable pool, in the Omnipool too; what else is in the pool; and what the money market owes for DOT.
 SHARE, DAI, LENT_DOT = 100, 18, 1000037

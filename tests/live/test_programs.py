@@ -1,6 +1,5 @@
 """Crafted transactions, checked and then sent: no check that says ok may be wrong."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -25,7 +24,7 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 from tests.live.conftest import ASSETS, Live
 from tests.live.network import Network
 from tests.live.programs import ROWS, USD, Actors, Row, give
-from tests.live.recorder import fresh, pause
+from tests.live.recorder import clock, fresh, pause
 from tests.live.setup import (
     PATIENCE,
     blocks_after,
@@ -38,7 +37,7 @@ from tests.live.test_check import ROUTES, USDT_PLACE, accepted_assets
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE, BOB = dev_key("//Alice"), dev_key("//Bob")
 #: Events by which a call that succeeds tells that a part of it failed.
@@ -79,8 +78,8 @@ def prepare_accounts(network: Network) -> None:
     settle(network)
 
 
-def multisig_of_one() -> bytes:
-    members = sorted((ALICE.public_key, BOB.public_key))
+def multisig_of_one(member: bytes = ALICE.public_key) -> bytes:
+    members = sorted((member, BOB.public_key))
     seed = b"modlpy/utilisuba" + encode_compact(len(members)) + b"".join(members) + (1).to_bytes(2, "little")
     return blake2b(seed, digest_size=32).digest()
 
@@ -116,13 +115,13 @@ def settle(network: Network) -> None:
     def heads() -> list[int]:
         return [finish(network.app.client(chain).head())[0] for chain in chains]
 
-    last, since = heads(), time.monotonic()
+    last, since = heads(), clock()
     deadline = since + PATIENCE
-    while time.monotonic() - since < 1.5 and time.monotonic() < deadline:
+    while clock() - since < 1.5 and clock() < deadline:
         pause(0.2)
         now = heads()
         if now != last:
-            last, since = now, time.monotonic()
+            last, since = now, clock()
 
 
 class Reality:
@@ -149,13 +148,13 @@ class Reality:
         return self._judge(self._events())
 
     def _wait(self) -> bool:
-        deadline = time.monotonic() + PATIENCE
+        deadline = clock() + PATIENCE
         while self._head(self.chain) == self.heads[self.chain.name]:
-            if time.monotonic() > deadline:
+            if clock() > deadline:
                 return False
             pause(0.1)
         # On a busy machine a message takes longer than the quiet that follows it.
-        while self._on_their_way() and time.monotonic() < deadline:
+        while self._on_their_way() and clock() < deadline:
             pause(0.5)
         settle(self.network)
         return True

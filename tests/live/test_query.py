@@ -164,7 +164,6 @@ def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
         assert read(ask("query", dex.name, "tokens", "accounts", ALICE.ss58_address, asset)) == value
 
 
-@pytest.mark.usefixtures("runtime_apis")
 @pytest.mark.one_python
 def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)

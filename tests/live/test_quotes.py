@@ -134,7 +134,6 @@ def test_a_swap_drafted_without_a_minimum_is_executed(market: Market) -> None:
     assert any(note.startswith("3 DOT would buy ") for note in created.notes)
 
 
-@pytest.mark.usefixtures("runtime_apis")
 def test_the_sender_dry_run_agrees(market: Market) -> None:
     quote = market.quote(DOT, HDX, 5 * 10**10, sender=market.alice.public_key)
 

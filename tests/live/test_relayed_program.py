@@ -27,7 +27,7 @@ from tests.runner import finish
 
 __all__ = ["hubs"]
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 AMOUNT, FEE = 10**12, 10**9
 HELD = {"balance": 2 * AMOUNT, "status": "Liquid", "reason": "Consumer", "extra": None}

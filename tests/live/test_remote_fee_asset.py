@@ -32,7 +32,7 @@ from tests.live.setup import (
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
 WUD = 31337

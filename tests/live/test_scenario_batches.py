@@ -1,6 +1,5 @@
 """All transfers of a scenario in one batch: what its check says, held against what arrives."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from scenarioctl.config import load_settings
 from scenarioctl.model.diagram import read_diagram
 from tests.live.conftest import Live
 from tests.live.playing import new_key, play
-from tests.live.recorder import pause
+from tests.live.recorder import clock, pause
 from tests.live.senders import ALICE, UNIT, USDT, Sender
 from tests.live.setup import PATIENCE, fund_teleports, price_fees
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +68,8 @@ def test_every_transfer_of_a_batch_arrives_as_its_check_says(app: Application) -
     transaction = finish(draft_together(app, read_diagram(document), sender=sender.account))
     played = play(app, sender.chain, transaction.call, sender.key)
 
-    deadline = time.monotonic() + PATIENCE
-    while not (native(app, "liveRelay", up) and token(app, far)) and time.monotonic() < deadline:
+    deadline = clock() + PATIENCE
+    while not (native(app, "liveRelay", up) and token(app, far)) and clock() < deadline:
         pause(0.5)
     check = require_check(transaction)
     print("\n", check.verdict, check.reasons, check.warnings)

@@ -16,7 +16,7 @@ from scenarioctl.errors import ChainUnreachable
 from tests.live.conftest import Live
 from tests.live.proxy import Proxy
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]
 
 Story = Callable[[Application], Awaitable[Any]]
 

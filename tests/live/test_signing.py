@@ -24,7 +24,7 @@ from tests.live.conftest import Live
 from tests.runner import finish
 from tests.signing import dev_key
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 #: Known digests of runtimes, by their name and version.
 KNOWN = {

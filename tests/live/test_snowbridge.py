@@ -22,7 +22,7 @@ from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 SEPOLIA = "Ethereum:11155111"
 TOKEN = "AccountKey20(0x7fc66500c84a76ad7e9c93437bfc5ac33e2ddae9)"

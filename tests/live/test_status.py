@@ -1,6 +1,5 @@
 """What became of a transaction, by its hash: its block, and the messages that it sent to other chains."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from scenarioctl.operations.transaction_status import TransactionState, Transact
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from tests.live.conftest import Live
-from tests.live.recorder import fresh, pause
+from tests.live.recorder import clock, fresh, pause
 from tests.live.setup import sign
 from tests.runner import finish
 from tests.signing import dev_key
@@ -57,8 +56,8 @@ def submit(app: Application, chain: Chain, drafted: bytes) -> str:
 
 def settled(app: Application, chain: str, hash: str) -> TransactionState:
     """Return the status once nothing of it can change any more."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+    deadline = clock() + PATIENCE
+    while clock() < deadline:
         status = finish(transaction_status(app, TransactionStatus(chain=chain, hash=hash))).answer
         if status["settled"]:
             return status

@@ -17,7 +17,7 @@ from tests.live.playing import new_key
 from tests.live.setup import send
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 
 def swap_then_send(market: Market, receiver: bytes) -> Diagram:

@@ -15,7 +15,7 @@ from tests.live.market import DOT, HDX, Market, open_market
 from tests.runner import finish
 
 # Runtime APIs are in no recording, and neither is this module.
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

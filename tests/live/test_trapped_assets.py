@@ -25,7 +25,6 @@ from tests.runner import finish
 
 pytestmark = pytest.mark.live
 
-checked = pytest.mark.usefixtures("runtime_apis")
 
 DOLLARS = 7 * 10**6
 
@@ -79,7 +78,6 @@ def free(sender: Sender, account: bytes) -> int:
     return int(row["data"]["free"])
 
 
-@checked
 @pytest.mark.parametrize("chain", ["liveRelay", "liveHub"])
 def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(app: Application, chain: str) -> None:
     sender = Sender(app, chain).holds(10 * UNIT)
@@ -102,7 +100,6 @@ def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(app: Applicat
     assert [(each["count"], each["claimable"]) for each in find(sender, block)] == [(0, False)]
 
 
-@checked
 def test_two_assets_are_claimed_together(app: Application) -> None:
     sender = Sender(app, "liveHub").holds(10 * UNIT).is_given(2 * DOLLARS)
     block = trap(sender, asset(USDT, DOLLARS), asset(UP, UNIT))
@@ -132,7 +129,6 @@ def test_the_same_assets_trapped_twice_are_claimed_twice(app: Application) -> No
     assert [*counts, find(sender, blocks[0])[0]["count"]] == [2, 1, 0]
 
 
-@checked
 def test_what_a_message_of_a_chain_trapped_is_that_chains_to_claim(app: Application, dex: Live) -> None:
     sender = Sender(app, "liveHub").holds(10 * UNIT)
     before = int(finish(app.client(app.registry.find(dex.name)).head())[0])

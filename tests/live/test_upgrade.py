@@ -21,7 +21,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from tests.live.conftest import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]
 
 _CODE = "0x" + b":code".hex()
 #: What compressed runtimes begin with.
