@@ -15,6 +15,8 @@ from tests.test_ordered_words import ASSETS, REGISTRY, table_of
 CHAIN = REGISTRY.find("hydraDx")
 EVE = bytes.fromhex("ee" * 20)
 USDT = bytes(15) + b"\1" + (10).to_bytes(4)
+SIGNATURE = {"odd_y_parity": False, "r": bytes(32), "s": bytes(32)}
+AUTHORIZATION = {"chain_id": 1, "address": EVE, "nonce": 0, "signature": SIGNATURE}
 WEIGHT = {"ref_time": 7, "proof_size": 8}
 
 
@@ -82,9 +84,22 @@ def test_a_dispatched_call_is_the_call_inside() -> None:
         (USDT, erc20("23b872dd"), {}),
         (USDT, erc20("a9059cbb") + b"\0", {}),
         (USDT, erc20("a9059cbb"), {"value": 1}),
+        (USDT, erc20("a9059cbb"), {"access_list": [[EVE, []]]}),
+        (USDT, erc20("a9059cbb"), {"authorization_list": [AUTHORIZATION]}),
+        (USDT, erc20("a9059cbb")[:4] + b"\1" + erc20("a9059cbb")[5:], {}),
         (DISPATCH_PRECOMPILE, b"\xff\xff", {}),
     ],
-    ids=["contract", "token", "function", "length", "value", "dispatch"],
+    ids=[
+        "contract",
+        "token",
+        "function",
+        "length",
+        "value",
+        "access",
+        "authorization",
+        "padding",
+        "dispatch",
+    ],
 )
 def test_what_any_other_contract_does_is_not_known(
     target: bytes, data: bytes, changes: dict[str, Any]
@@ -110,7 +125,6 @@ def test_contracts_of_asset_hub_are_not_known_either() -> None:
 
 
 def test_an_ethereum_transaction_names_its_contract() -> None:
-    signature = {"odd_y_parity": False, "r": bytes(32), "s": bytes(32)}
     transaction = {
         "chain_id": 222222,
         "nonce": 0,
@@ -121,7 +135,7 @@ def test_an_ethereum_transaction_names_its_contract() -> None:
         "value": 3,
         "input": b"",
         "access_list": [],
-        "signature": signature,
+        "signature": SIGNATURE,
     }
     call = Call(pallet="Ethereum", method="transact", args={"transaction": {"EIP1559": transaction}})
 

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.granted_rights import check_granted_rights
+from scenarioctl.transactions.wording.phrases import GrantedRight, Reading
 from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork
-from tests.test_check import ALICE_KEY, BOB_KEY, DOT, Check, fill, location
+from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB, Check, fill, location
 
 ADD_PROXY = Call(
     pallet="Proxy",
@@ -72,6 +75,11 @@ def call(pallet: str, method: str, **args: Any) -> Call:
         ),
         pytest.param(
             call("Indices", "transfer", new={"Id": BOB_KEY}, index=5), says("index 5", BOB), id="index"
+        ),
+        pytest.param(
+            call("Indices", "transfer", new={"Raw": b"\1"}, index=5),
+            says("index 5", "0x01"),
+            id="an address that is no account",
         ),
         pytest.param(call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"),
         pytest.param(
@@ -175,3 +183,32 @@ def test_what_users_ordinarily_sign_is_understood(network: FakeNetwork, check: C
     answer = judge(network, check, batch(pay(), ordinary), transferred(BOB_KEY, DOT))
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+
+
+def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(network: FakeNetwork, check: Check) -> None:
+    data = network.chains["assetHub"].table.encode_call(ADD_PROXY)
+    transact = {
+        "Transact": {
+            "origin_kind": "SovereignAccount",
+            "fallback_max_weight": WEIGHT,
+            "call": {"encoded": data},
+        }
+    }
+    send = call("XcmPallet", "send", dest={"V5": RELAY_TO_HUB}, message={"V5": [transact]})
+
+    answer = judge(network, check, send, forwarded=[(RELAY_TO_HUB, {"V5": [transact]})])
+
+    assert answer["verdict"] == "unknown"
+    assert RIGHT.replace("polkadot", "assetHub") in answer["reasons"]
+
+
+def test_rights_are_told_apart_from_warnings() -> None:
+    reading, findings = Reading(), Findings()
+    reading.grants(GrantedRight(sentence="for Bob", accounts=frozenset((BOB_KEY,))))
+    reading.grants(GrantedRight(sentence="for both", accounts=frozenset((BOB_KEY, ALICE_KEY))))
+    reading.grants(GrantedRight(sentence="for Alice", accounts=frozenset((ALICE_KEY,))))
+
+    check_granted_rights(findings, reading, ALICE_KEY)
+
+    assert (findings.rights, findings.warnings) == (["for Bob", "for both"], [])
+    assert findings.unknowns == findings.rights

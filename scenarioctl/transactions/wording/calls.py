@@ -84,7 +84,7 @@ def _say(phrases: Phrases, call: Call) -> str:
         if right is not None and _is_given(right, call):
             reading.note(Danger.RIGHT)
             said.append(_grant(phrases, right, call))
-        if words is not None:
+        if words is not None and (not said or _DANGERS[key] is Danger.MONEY):
             reading.note(_DANGERS[key])
             said.append(words(phrases, call.args))
     except MISFITS:

@@ -22,6 +22,7 @@ from scenarioctl.transactions.wording.phrases import (
     Words,
     counted,
 )
+from scenarioctl.transactions.wording.sentences import around, say_hash, say_inner
 from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_encoded, say_program, unversioned
 
 #: More payments, or calls that give and move nothing, in one batch are summed up …
@@ -45,11 +46,6 @@ def say_named(phrases: Phrases, call: Call) -> str:
     unread = f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
     named = f"calls {name} on {phrases.chain.name} (not understood{unread})"
     return f"{named} with {' and '.join(said)}" if said else named
-
-
-def _say_inner(phrases: Phrases, value: Any) -> str:
-    """Return what a call inside another one does, in brackets."""
-    return f"[{phrases.say(phrases.within(), read_call(value))}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +125,7 @@ def _bounded(phrases: Phrases, value: Any) -> str:
     ((kind, inner),) = value.items()
     if kind == "Inline":
         return f"the call {say_encoded(phrases, inner, phrases.chain)}"
-    return _unknown_call(inner["hash"])
+    return say_hash(phrases, inner["hash"])
 
 
 def _program(phrases: Phrases, value: Any) -> str:
@@ -138,16 +134,10 @@ def _program(phrases: Phrases, value: Any) -> str:
 
 #: The last name of a type's path -> the words for its value.
 _HELD: Mapping[str, Callable[[Phrases, Any], str]] = {
-    "RuntimeCall": lambda phrases, value: f"the call {_say_inner(phrases, value)}",
+    "RuntimeCall": lambda phrases, value: f"the call {say_inner(phrases, value)}",
     "Bounded": _bounded,
     "VersionedXcm": _program,
 }
-
-
-def _unknown_call(hashed: Any) -> str:
-    if not isinstance(hashed, bytes):
-        raise NoPhrase
-    return f"a call of which only the hash 0x{hashed.hex()} is known"
 
 
 def _batch_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
@@ -164,21 +154,8 @@ def _batch(beside: str) -> Words:
     return say
 
 
-def _if_else(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    main, fallback = (_say_inner(phrases, args[name]) for name in ("main", "fallback"))
-    return f"tries {main}, and only if that fails {fallback}"
-
-
-def _derivative(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as derivative account {args['index']} of the signer: {_say_inner(phrases, args['call'])}"
-
-
-def _with_weight(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as root, with a weight of its own: {_say_inner(phrases, args['call'])}"
-
-
 def _dispatch_as(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as {_origin(phrases, args['as_origin'])}: {_say_inner(phrases, args['call'])}"
+    return f"as {_origin(phrases, args['as_origin'])}: {say_inner(phrases, args['call'])}"
 
 
 def _origin(phrases: Phrases, value: Any) -> str:
@@ -197,26 +174,20 @@ def _proxy(phrases: Phrases, args: Mapping[str, Any]) -> str:
     through = "a proxy" if kind is None else f"a proxy of the type {kind}"
     if "delegate" in args:
         through += f", as announced by {phrases.account(args['delegate'])}"
-    return f"as {phrases.account(args['real'])}, through {through}: {_say_inner(phrases, args['call'])}"
-
-
-def _announce(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"announces, as a proxy of {phrases.account(args['real'])}, {_unknown_call(args['call_hash'])}"
+    return f"as {phrases.account(args['real'])}, through {through}: {say_inner(phrases, args['call'])}"
 
 
 def _multisig(phrases: Phrases, args: Mapping[str, Any]) -> str:
     number = len(args["other_signatories"]) + 1
     threshold = args.get("threshold", 1)
     once = f", once {threshold} of them approve" if threshold > 1 else ""
-    return f"as the multisig of {number} signatories{once}: {_say_inner(phrases, args['call'])}"
+    return f"as the multisig of {number} signatories{once}: {say_inner(phrases, args['call'])}"
 
 
 def _approve(phrases: Phrases, args: Mapping[str, Any]) -> str:
     number = len(args["other_signatories"]) + 1
     needed = f"{args['threshold']} of {number} signatories"
-    return (
-        f"approves, for the multisig of {needed} on {phrases.chain.name}, {_unknown_call(args['call_hash'])}"
-    )
+    return f"approves, for the multisig of {needed} on {phrases.chain.name}, {say_hash(phrases, args['call_hash'])}"
 
 
 def _schedule(phrases: Phrases, args: Mapping[str, Any]) -> str:
@@ -225,20 +196,7 @@ def _schedule(phrases: Phrases, args: Mapping[str, Any]) -> str:
     if args["maybe_periodic"] is not None:
         period, times = args["maybe_periodic"]
         when += f" and every {period} blocks from then, {times} times"
-    return f"{when}: {_say_inner(phrases, args['call'])}"
-
-
-def _sudo(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    who = phrases.account(args["who"]) if "who" in args else "root"
-    return f"as {who}: {_say_inner(phrases, args['call'])}"
-
-
-def _recovered(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as the recovered account {phrases.account(args['account'])}: {_say_inner(phrases, args['call'])}"
-
-
-def _dispatch(way: str) -> Words:
-    return lambda phrases, args: f"{way}: {_say_inner(phrases, args['call'])}"
+    return f"{when}: {say_inner(phrases, args['call'])}"
 
 
 def _note_preimage(phrases: Phrases, args: Mapping[str, Any]) -> str:
@@ -259,9 +217,9 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Utility", "batch_all"): _batch_all,
     ("Utility", "batch"): _batch("nothing after the first that fails"),
     ("Utility", "force_batch"): _batch("goes on after one that fails"),
-    ("Utility", "if_else"): _if_else,
-    ("Utility", "as_derivative"): _derivative,
-    ("Utility", "with_weight"): _with_weight,
+    ("Utility", "if_else"): around("tries {call:main}, and only if that fails {call:fallback}"),
+    ("Utility", "as_derivative"): around("as derivative account {plain:index} of the signer: {call:call}"),
+    ("Utility", "with_weight"): around("as root, with a weight of its own: {call:call}"),
     ("Utility", "dispatch_as"): _dispatch_as,
     ("Utility", "dispatch_as_fallible"): _dispatch_as,
     ("Proxy", "proxy"): _proxy,
@@ -272,17 +230,17 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Scheduler", "schedule_named"): _schedule,
     ("Scheduler", "schedule_after"): _schedule,
     ("Scheduler", "schedule_named_after"): _schedule,
-    ("Sudo", "sudo"): _sudo,
-    ("Sudo", "sudo_unchecked_weight"): _sudo,
-    ("Sudo", "sudo_as"): _sudo,
-    ("Recovery", "as_recovered"): _recovered,
-    ("Dispatcher", "dispatch_with_extra_gas"): _dispatch("with gas for contracts"),
-    ("Dispatcher", "dispatch_evm_call"): _dispatch("through the EVM"),
-    ("Dispatcher", "dispatch_with_fee_payer"): _dispatch("with its fee paid by another account"),
+    ("Sudo", "sudo"): around("as root: {call:call}"),
+    ("Sudo", "sudo_unchecked_weight"): around("as root: {call:call}"),
+    ("Sudo", "sudo_as"): around("as {account:who}: {call:call}"),
+    ("Recovery", "as_recovered"): around("as the recovered account {account:account}: {call:call}"),
+    ("Dispatcher", "dispatch_with_extra_gas"): around("with gas for contracts: {call:call}"),
+    ("Dispatcher", "dispatch_evm_call"): around("through the EVM: {call:call}"),
+    ("Dispatcher", "dispatch_with_fee_payer"): around("with its fee paid by another account: {call:call}"),
 }
 #: Those of calls that run later, if at all.
 STORED: Mapping[tuple[str, str], Words] = {
-    ("Proxy", "announce"): _announce,
+    ("Proxy", "announce"): around("announces, as a proxy of {account:real}, {hash:call_hash}"),
     ("Multisig", "approve_as_multi"): _approve,
     ("Preimage", "note_preimage"): _note_preimage,
 }

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scenarioctl.transactions.inner_calls import read_call
 from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases, Words
 from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_receiver, unversioned
 
@@ -16,17 +17,34 @@ _POWERS = {
 
 def sentence(template: str) -> Words:
     """Return the words that *template* says, on which chain at its end."""
-    return lambda phrases, args: f"{fill(phrases, template, args)} on {phrases.chain.name}"
+    return around(f"{template} on {{here}}")
+
+
+def around(template: str) -> Words:
+    """Return the words that *template* says of a call around another one."""
+    return lambda phrases, args: fill(phrases, template, args)
+
+
+def say_inner(phrases: Phrases, value: Any) -> str:
+    """Return what a call inside another one does, in brackets."""
+    return f"[{phrases.say(phrases.within(), read_call(value))}]"
+
+
+def say_hash(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
+    """Return the words of a call that is named by its hash."""
+    if not isinstance(value, bytes):
+        raise NoPhrase
+    return f"a call of which only the hash 0x{value.hex()} is known"
 
 
 def fill(phrases: Phrases, template: str, args: Mapping[str, Any]) -> str:
-    """Return *template* with its parts: `{how:field}`, or `{how:field,field}`."""
+    """Return *template* with its parts: `{how:field}` or `{how:field,field}`, and `{here}`, the chain."""
 
     def part(found: "re.Match[str]") -> str:
         how, fields = found.groups()
         return _PARTS[how](phrases, *(args[field] for field in fields.split(",")))
 
-    return _PART.sub(part, template)
+    return _PART.sub(part, template.replace("{here}", phrases.chain.name))
 
 
 def _accounts(phrases: Phrases, values: Any) -> str:
@@ -136,6 +154,8 @@ _PARTS: Mapping[str, Callable[..., str]] = {
     "extra": _extra,
     "place": _place,
     "set": _set,
+    "call": say_inner,
+    "hash": say_hash,
     "subs": _subs,
     "buyer": _buyer,
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.transactions.wording.phrases import NoPhrase, Payment, Phrases, Words
+from scenarioctl.transactions.wording.sentences import around, sentence
 
 Amount = Callable[[Phrases, Mapping[str, Any], int], str]
 
@@ -56,17 +57,12 @@ def _transfer_all(naming: str = "") -> Words:
     return say
 
 
-def _changed(verb: str, amount: Amount, account: str) -> Words:
-    """Return the words of a call that mints or burns."""
-
+def _minted(verb: str, amount: Amount, account: str) -> Words:
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
-        return f"{verb.format(amount(phrases, args, args['amount']), phrases.account(args[account]))} on {phrases.chain.name}"
+        said = verb.format(amount(phrases, args, args["amount"]), phrases.account(args[account]))
+        return f"{said} on {phrases.chain.name}"
 
     return say
-
-
-def _burn(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"burns {phrases.native(args['value'])} of the signer on {phrases.chain.name}"
 
 
 def _vested(source: str = "") -> Words:
@@ -86,16 +82,6 @@ def _vested(source: str = "") -> Words:
         )
 
     return say
-
-
-def _item(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    item = f"item {args['item']} of collection {args['collection']}"
-    return f"transfers {item} to {phrases.account(args['dest'])} on {phrases.chain.name}"
-
-
-def _spend_local(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    to = phrases.account(args["beneficiary"])
-    return f"has the treasury of {phrases.chain.name} pay {phrases.native(args['amount'])} to {to}"
 
 
 #: Least amounts that protect nothing, and most amounts that protect nothing.
@@ -184,11 +170,12 @@ def _fungible(pallet: str, amount: Amount, naming: str) -> dict[tuple[str, str],
         (pallet, "force_transfer"): _transfer(amount, "amount", "dest", source="source"),
         (pallet, "transfer_approved"): _transfer(amount, "amount", "destination", source="owner"),
         **({(pallet, "transfer_all"): _transfer_all(naming)} if naming else {}),
-        (pallet, "mint"): _changed("mints {} for {}", amount, "beneficiary"),
-        (pallet, "burn"): _changed("burns up to {} of {}", amount, "who"),
+        (pallet, "mint"): _minted("mints {} for {}", amount, "beneficiary"),
+        (pallet, "burn"): _minted("burns up to {} of {}", amount, "who"),
     }
 
 
+_ITEM = sentence("transfers item {plain:item} of collection {plain:collection} to {account:dest}")
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {
     ("Balances", "transfer"): _transfer(_native, "value", "dest"),
@@ -196,7 +183,7 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Balances", "transfer_allow_death"): _transfer(_native, "value", "dest"),
     ("Balances", "force_transfer"): _transfer(_native, "value", "dest", source="source"),
     ("Balances", "transfer_all"): _transfer_all(),
-    ("Balances", "burn"): _burn,
+    ("Balances", "burn"): sentence("burns {native:value} of the signer"),
     **_fungible("Assets", _listed("id"), "id"),
     **_fungible("ForeignAssets", _placed, "id"),
     **_fungible("PoolAssets", _pooled, ""),
@@ -208,9 +195,11 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Currencies", "transfer_native_currency"): _transfer(_native, "amount", "dest"),
     ("Vesting", "vested_transfer"): _vested(),
     ("Vesting", "force_vested_transfer"): _vested("source"),
-    ("Uniques", "transfer"): _item,
-    ("Nfts", "transfer"): _item,
-    ("Treasury", "spend_local"): _spend_local,
+    ("Uniques", "transfer"): _ITEM,
+    ("Nfts", "transfer"): _ITEM,
+    ("Treasury", "spend_local"): around(
+        "has the treasury of {here} pay {native:amount} to {account:beneficiary}"
+    ),
     ("Omnipool", "sell"): _sell("amount", "min_buy_amount"),
     ("Omnipool", "buy"): _buy("amount", "max_sell_amount"),
     ("Router", "sell"): _sell("amount_in", "min_amount_out"),
