@@ -10,7 +10,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.wording.calls import WORDS, say_call
+from scenarioctl.transactions.wording.calls import KINDS, WORDS, say_call
 from tests.conftest import BOB, BOB_HEX, DATA
 from tests.messages import says
 
@@ -252,3 +252,9 @@ def test_each_row_of_words_is_a_call_of_some_runtime() -> None:
     unknown = [row for row in WORDS if not any(table and table.has_call(*row) for table in tables)]
 
     assert set(unknown) == elsewhere
+
+
+def test_no_call_has_two_rows_of_words() -> None:
+    rows = [row for _, table in KINDS for row in table]
+
+    assert len(rows) == len(set(rows)) == len(WORDS)

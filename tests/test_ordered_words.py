@@ -91,6 +91,27 @@ def test_of_many_calls_that_move_nothing_the_names_are_counted() -> None:
     assert say("polkadot", batch(*nominate[1:])).count("nominates") == 8
 
 
+@pytest.mark.parametrize(
+    ("pallet", "amount", "limit", "pool"),
+    [
+        ("XYK", "amount", "max_limit", {"discount": False}),
+        ("LBP", "amount", "max_limit", {}),
+        ("HSM", "amount_in", "slippage_limit", {}),
+        ("Stableswap", "amount_in", "min_buy_amount", {"pool_id": 100}),
+    ],
+)
+def test_a_sale_in_any_pool_without_a_minimum_is_at_any_price(
+    pallet: str, amount: str, limit: str, pool: dict[str, Any]
+) -> None:
+    assets = {"asset_in": 5, "asset_out": 10, amount: 2 * 10**10}
+
+    sentences = [
+        say("hydraDx", {pallet: {"sell": {**assets, **pool, limit: least}}}) for least in (0, 5 * 10**6)
+    ]
+
+    assert sentences == [says("2 DOT", "at any price"), says("2 DOT", "at least 5 USDT")]
+
+
 def test_a_payee_is_told_once() -> None:
     payee = {"Staking": {"set_payee": {"payee": {"Account": RAW_BOB}}}}
     bond = {"Staking": {"bond": {"value": 10**10, "payee": {"Account": RAW_BOB}}}}
