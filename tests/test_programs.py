@@ -1,6 +1,5 @@
 """Crafted programs: what a check says of assets that are trapped, split, lost, or sent on over the wrong chain."""
 
-import json
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
+from tests.check_rules import ALL, CAROL, CAROL_KEY, HERE, checker, deposit
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork
@@ -37,13 +37,9 @@ from tests.test_check import (
     two_assets,
 )
 
-CAROL_KEY = bytes.fromhex("90b5ab205c6974c9ea841be688864633dc9ca8a357843eeacf2314649965fe22")
-CAROL = "14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q"
-HERE = {"parents": 0, "interior": "Here"}
 RELAY_TO_DEX = {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}
 REMARK = bytes.fromhex("0007086869")
 BUY = {"BuyExecution": {"fees": asset(NATIVE_UP, AMOUNT), "weight_limit": "Unlimited"}}
-ALL: dict[str, Any] = {"Wild": "All"}
 
 
 @pytest.fixture
@@ -55,16 +51,7 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Check:
-    """Run `tx check --json` of bytes, or of a transfer, and return its answer with the exit code in it."""
-
-    def run(*words: str) -> dict[str, Any]:
-        ended = scenarioctl(
-            "--json", "--config", str(network.config), "tx", "check", *words, "--sender", ALICE
-        )
-        answer: dict[str, Any] = json.loads(ended.out)
-        return {**answer, "exit": ended.code}
-
-    return run
+    return checker(network, scenarioctl)
 
 
 def check_transfer(check: Check) -> dict[str, Any]:
@@ -120,10 +107,6 @@ def moved(source: bytes, to: bytes, amount: int) -> dict[str, Any]:
 def trapped(pallet: str, origin: Any, *items: Any) -> dict[str, Any]:
     fields = {"hash": b"\5" * 32, "origin": origin, "assets": {"V5": list(items)}}
     return {pallet: {"AssetsTrapped": fields}}
-
-
-def deposit(to: bytes, assets: Any = ALL) -> dict[str, Any]:
-    return {"DepositAsset": {"assets": assets, "beneficiary": location(to)}}
 
 
 def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, str | None, bool]]:
