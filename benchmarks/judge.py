@@ -18,7 +18,7 @@ _CHAIN_ACCOUNTS = (b"modl", b"para", b"sibl")
 _TAKEN = ("transaction fee", "delivery", "execution", "deposit", "receiver deposit", "relayer")
 #: Words by which a check says that something is gone or can't be spent.
 _SAID = ("destroys", "locks", "locked", "reserve", "dust", "removes", "trapped", "burn", "bond", "deposit")
-WRONG = ("false ok", "false refusal", "false unknown", "amount off", "wrong verdict", "not said")
+WRONG = ("false ok", "false refusal", "false unknown", "amount off", "fee off", "wrong verdict", "not said")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +115,11 @@ def _judge_ok(trial: Trial) -> Judgement:
     holders = " ".join(holding.account for holding in trial.check.credits)
     if case.names is not None and not _is_named(case.names(trial.cast), words + holders, trial.world):
         return Judgement(kind="not said", details=["the stranger isn't named"])
-    off = _amounts_off(trial)
-    return Judgement(kind="amount off", details=off) if off else Judgement()
+    if off := _amounts_off(trial):
+        return Judgement(kind="amount off", details=off)
+    if off := _fee_off(trial):
+        return Judgement(kind="fee off", details=off)
+    return Judgement()
 
 
 def _lost_here(place: Place, change: tuple[int, int, int], trial: Trial, named: set[bytes]) -> list[str]:
@@ -131,7 +134,9 @@ def _lost_here(place: Place, change: tuple[int, int, int], trial: Trial, named: 
         wrong.append(f"{chain}: {account.hex()[:8]} gets {free} of {asset}, and isn't mentioned")
     if account != sender and free < 0 and place not in stated and account not in named:
         wrong.append(f"{chain}: {account.hex()[:8]} loses {-free} of {asset}, and isn't mentioned")
-    if (reserved > 0 or frozen > 0) and not any(word in trial.words for word in _SAID):
+    deposits = sum(step.amount.value for step in trial.check.steps if step.what == "deposit")
+    locks = reserved > (deposits if account == sender else 0) or frozen > 0
+    if locks and not any(word in trial.words for word in _SAID):
         wrong.append(f"{chain}: {reserved} of {asset} reserved and {frozen} frozen without a word")
     return wrong
 
@@ -194,29 +199,33 @@ def _amounts_off(trial: Trial) -> list[str]:
         if place[1] != trial.cast.sender and amount != free:
             off.append(f"{place[0]}: {place[1].hex()[:8]} {free} of {place[2]}, {amount} stated")
     off += _arrivals_off(trial.check, trial.facts, trial.named)
+    return off
+
+
+def _fee_off(trial: Trial) -> list[str]:
     fees = [step.amount.value for step in trial.check.steps if step.what == "transaction fee"]
     bounded = any("at most" in words for words in trial.check.warnings)
     natively = not any(place[2] == "20" for place in trial.facts.moved)
     if fees and fees[0] != trial.outcome.fee and not bounded and natively:
-        off.append(f"fee {trial.outcome.fee}, {fees[0]} stated")
-    return off
+        return [f"fee {trial.outcome.fee}, {fees[0]} stated"]
+    return []
 
 
 def _arrivals_off(check: Check, facts: _Facts, named: set[bytes]) -> list[str]:
-    """Compare each `arrives` with what the named accounts of that chain got in all."""
-    off = []
+    """Compare what `arrives` on a chain with what the named accounts got there in all."""
+    arriving: Counter[tuple[str, str]] = Counter()
     for step in check.steps:
-        if step.what != "arrives":
-            continue
+        if step.what == "arrives":
+            arriving[step.chain, step.amount.asset] += step.amount.value
+    off = []
+    for place, said in arriving.items():
         got = sum(
             free
             for (chain, account, asset), (free, _, _) in facts.moved.items()
-            if chain == step.chain and account in named and asset == step.amount.asset and free > 0
+            if (chain, asset) == place and account in named and free > 0
         )
-        if got != step.amount.value:
-            off.append(
-                f"{step.chain}: the named get {got}, {step.amount.value} {step.amount.asset} stated to arrive"
-            )
+        if got != said:
+            off.append(f"{place[0]}: the named get {got} of {place[1]}, {said} stated to arrive")
     return off
 
 
@@ -264,14 +273,19 @@ def _rights(before: State, after: State) -> list[str]:
     for key in sorted({*before.records, *after.records}):
         chain, name, _ = key
         old, new = before.records.get(key), after.records.get(key)
-        if name in RIGHTS and old != new and new is not None and not _only_numbers(name, old, new):
+        if name in RIGHTS and old != new and new is not None and not _is_no_right(name, old, new):
             found.append(f"{chain} {name}")
     return found
 
 
-def _only_numbers(name: str, old: str | None, new: str) -> bool:
-    """Tell whether an asset's entry has the same people as before: its supply changes with every fee."""
-    return name == "Assets.Asset" and old is not None and old[: 2 + 4 * 64] == new[: 2 + 4 * 64]
+def _is_no_right(name: str, old: str | None, new: str) -> bool:
+    """Tell whether only the supply of an asset changed, or less is approved than before."""
+    if old is None:
+        return False
+    if name.endswith(".Approvals"):
+        less, more = (int.from_bytes(bytes.fromhex(value[2:34]), "little") for value in (new, old))
+        return less < more
+    return name == "Assets.Asset" and old[: 2 + 4 * 64] == new[: 2 + 4 * 64]
 
 
 def _says_right(words: str) -> bool:
@@ -313,7 +327,10 @@ def _account(holding: Holding) -> bytes:
 def _accounts_in(value: Any, found: set[bytes]) -> set[bytes]:
     """Return all that could be accounts in the arguments of a call."""
     if isinstance(value, (bytes, bytearray)) and len(value) in (20, 32):
-        found.add(bytes(value).ljust(32, b"\0") if len(value) == 20 else bytes(value))
+        found.add(bytes(value))
+        if len(value) == 20:
+            # As Hydration has them.
+            found.add(b"ETH\0" + bytes(value) + bytes(8))
     elif isinstance(value, dict):
         for inner in value.values():
             _accounts_in(inner, found)

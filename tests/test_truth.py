@@ -194,5 +194,12 @@ def test_a_refusal_of_what_arrives_is_false_and_of_what_fails_is_not(tried: Trie
     assert judge(tried(verdict="unknown")).kind == "false unknown"
 
 
+def test_a_fee_that_is_another_is_off(tried: Tried) -> None:
+    trial = tried()
+    trial.outcome = Outcome(real="arrives", fee=FEE - 1)
+
+    assert judge(trial).kind == "fee off"
+
+
 def test_more_than_stated_is_an_amount_that_is_off(tried: Tried) -> None:
     assert judge(tried(arrived=KSM + 1, lost=KSM + 1)).kind == "amount off"

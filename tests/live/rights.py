@@ -163,7 +163,7 @@ def routed_buy(most: int, amount: int = 10 * HDX) -> Call:
 
 def dca(owner: bytes, least: int) -> Call:
     order = {
-        "Sell": {"asset_in": 5, "asset_out": 0, "amount_in": 5 * DOT, "min_amount_out": least, "route": []}
+        "Sell": {"asset_in": 5, "asset_out": 0, "amount_in": 5000 * DOT, "min_amount_out": least, "route": []}
     }
     schedule = {
         "owner": owner, "period": 50, "total_amount": 0, "max_retries": None,
@@ -236,8 +236,8 @@ EXCHANGE = (
         pallet="Omnipool", method="add_liquidity", args={"asset": 5, "amount": 10 * DOT}), False), line="10 DOT"),
     on_dex("an order over the counter", *(POOLS, CAREFUL | OK, lambda _: Call(
         pallet="OTC", method="place_order",
-        args={"asset_in": 0, "asset_out": 5, "amount_in": HDX, "amount_out": 10 * DOT, "partially_fillable": True}), False),
-        line="10 DOT"),
+        args={"asset_in": 0, "asset_out": 5, "amount_in": 10_000 * HDX, "amount_out": 1000 * DOT, "partially_fillable": True}), False),
+        line="1000 DOT"),
     on_dex("an ERC-20 transfer that reverts", *(POOLS, REFUSED, lambda x: evm(
         x.alice, erc20(5), erc20_transfer(x.mallory[:20], 10**30)), False), prepare=bind, restore=unbind),
     on_dex("a contract's code that isn't there", *(POOLS, CAREFUL, lambda x: evm(x.alice, b"\x77" * 20, b"\1\2\3\4"), False), prepare=bind, restore=unbind),
