@@ -99,7 +99,7 @@ def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started:
     "steps",
     [
         [transfer("2"), {"type": "delay", "seconds": 60}, transfer("1.5")],
-        [transfer("2"), transfer("1", "polkadot", "assetHub")],
+        [transfer("2"), transfer("2", "polkadot", "assetHub")],
         [transfer("2")],
     ],
     ids=["a delay between", "two chains", "one transaction"],
