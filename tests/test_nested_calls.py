@@ -10,8 +10,9 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.wording.calls import KINDS, WORDS, say_call
+from scenarioctl.transactions.wording.calls import KINDS, WORDS, read_rights, say_call
 from tests.conftest import BOB, BOB_HEX, DATA
+from tests.generated_values import Generator
 from tests.messages import says
 
 REGISTRY = Registry()
@@ -258,3 +259,19 @@ def test_no_call_has_two_rows_of_words() -> None:
     rows = [row for _, table in KINDS for row in table]
 
     assert len(rows) == len(set(rows)) == len(WORDS)
+
+
+@pytest.mark.parametrize("chain", BUNDLED)
+def test_the_words_of_a_row_fit_its_call(chain: str) -> None:
+    table = load_bundled(chain)
+    assert table is not None
+    generator = Generator(table.types, Random(chain))
+    home, misfits = REGISTRY.find(chain), []
+    for row in WORDS:
+        if table.has_call(*row):
+            calls = [call for _ in range(40) if (call := generator.call(table, *row))]
+            named = f"what {'.'.join(row)} does is not known here"
+            if all(named in read_rights(call, home, ASSETS, table_of).unknown for call in calls):
+                misfits.append(row)
+
+    assert misfits == []

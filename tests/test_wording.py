@@ -430,3 +430,107 @@ def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], be
     sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS, bundled_table)
 
     assert sentence == says("writes", "hi", beside)
+
+
+ORDER = {"asset_in": 5, "asset_out": 10, "route": []}
+EACH: dict[str, Any] = {
+    "owner": RAW_BOB,
+    "period": 600,
+    "total_amount": 10**11,
+    "max_retries": None,
+    "stability_threshold": None,
+    "slippage": 15000,
+}
+HOP = {"pool": "Omnipool", "asset_in": 5, "asset_out": 10}
+USDT = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]}}
+PATH = {"path": [DOT_5["id"], USDT], "send_to": RAW_BOB, "keep_alive": True}
+ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
+
+
+@pytest.mark.parametrize(
+    ("chain", "pallet", "method", "args", "sentence"),
+    [
+        (
+            "hydraDx",
+            *("DCA", "schedule"),
+            {
+                "schedule": {
+                    **EACH,
+                    "order": {"Sell": {**ORDER, "amount_in": 10**10, "min_amount_out": 5 * 10**6}},
+                },
+                "start_execution_block": None,
+            },
+            f"every 600 blocks, for {BOB}: sells 1 DOT for at least 5 USDT on hydraDx, over the route that the chain "
+            "chooses, within 1.5 % of the price of the block before, up to 10 DOT in all",
+        ),
+        (
+            "hydraDx",
+            *("DCA", "schedule"),
+            {
+                "schedule": {
+                    **EACH,
+                    "total_amount": 0,
+                    "slippage": None,
+                    "order": {
+                        "Buy": {**ORDER, "route": [HOP], "amount_out": 10**6, "max_amount_in": 2**128 - 1}
+                    },
+                },
+                "start_execution_block": None,
+            },
+            f"every 600 blocks, for {BOB}: buys 1 USDT at any price on hydraDx, through 1 pool, until it is stopped",
+        ),
+        (
+            "hydraDx",
+            *("Router", "sell_all"),
+            {**ORDER, "min_amount_out": 1, "route": [HOP, HOP]},
+            "sells all DOT of the signer at any price on hydraDx, through 2 pools",
+        ),
+        (
+            "hydraDx",
+            *("Vesting", "vested_transfer"),
+            {
+                "dest": RAW_BOB,
+                "schedule": {"start": 7, "period": 10, "period_count": 3, "per_period": 10**12},
+            },
+            f"transfers 3 HDX to {BOB} on hydraDx, released from block 7 on by 1 HDX every 10 blocks",
+        ),
+        (
+            "polkadot",
+            *("Vesting", "force_vested_transfer"),
+            {
+                "source": {"Id": RAW_BOB},
+                "target": {"Id": RAW_BOB},
+                "schedule": {"locked": 10**11, "per_block": 10**9, "starting_block": 7},
+            },
+            f"transfers 10 DOT from {BOB} to {BOB} on polkadot, released from block 7 on by 0.1 DOT a block",
+        ),
+        (
+            "assetHub",
+            *("AssetConversion", "swap_exact_tokens_for_tokens"),
+            {**PATH, "amount_in": 10**10, "amount_out_min": 5 * 10**6},
+            f"sells 1 DOT for at least 5 USDt on assetHub, received by {BOB}",
+        ),
+        (
+            "assetHub",
+            *("AssetConversion", "swap_tokens_for_exact_tokens"),
+            {**PATH, "amount_out": 5 * 10**6, "amount_in_max": 10**10},
+            f"buys 5 USDt for at most 1 DOT on assetHub, received by {BOB}",
+        ),
+        (
+            "assetHub",
+            *("Nfts", "approve_transfer"),
+            {**ITEM, "maybe_deadline": 50},
+            f"lets {BOB} transfer item 2 of collection 1 for 50 blocks, on assetHub",
+        ),
+        (
+            "assetHub",
+            *("Nfts", "approve_transfer"),
+            {**ITEM, "maybe_deadline": None},
+            f"lets {BOB} transfer item 2 of collection 1 from now on, on assetHub",
+        ),
+    ],
+)
+def test_amounts_of_trades_and_terms_of_rights_are_told(
+    chain: str, pallet: str, method: str, args: dict[str, Any], sentence: str
+) -> None:
+    assert said(chain, pallet, method, **args) == sentence

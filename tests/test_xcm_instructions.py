@@ -23,7 +23,7 @@ def instructions(chain: str) -> dict[str, list[str | None]]:
 @pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
 def test_a_row_names_fields_that_the_instruction_has(chain: str, name: str) -> None:
     kind, fields = INSTRUCTIONS[name], instructions(chain)[name]
-    named = {*re.findall(r":(\w+)\}", kind.words), kind.pays, kind.onward, kind.program} - {"", "*"}
+    named = {*re.findall(r"[:,](\w+)", kind.words), kind.pays, kind.onward, kind.program} - {"", "*"}
 
     assert named <= {*fields}
 

@@ -48,7 +48,7 @@ def _items(pallet: str) -> dict[tuple[str, str], Right]:
     """Return the rows of a pallet of collections."""
     collection = "collection {plain:collection}"
     item = f"item {{plain:item}} of {collection}"
-    until = "{until:maybe_deadline}" if pallet == "Nfts" else "from now on"
+    until = "<maybe_deadline?for {blocks:maybe_deadline}|from now on>" if pallet == "Nfts" else "from now on"
     team = (
         "{set:issuer,admin,freezer}"
         if pallet == "Nfts"
@@ -60,7 +60,10 @@ def _items(pallet: str) -> dict[tuple[str, str], Right]:
         "force_create": _right("creates a collection that {account:owner} owns", "owner"),
         "set_team": _right(f"lets {team} issue, administer and freeze items of {collection}", *_TEAM),
         "transfer_ownership": _right(_MANAGES % ("new_owner", collection), "new_owner"),
-        "set_price": _right(f"lets {{buyer:whitelisted_buyer}} buy {item} for {{native:price}}", "price"),
+        "set_price": _right(
+            f"lets <whitelisted_buyer?{{account:whitelisted_buyer}}|anyone> buy {item} for {{native:price}}",
+            "price",
+        ),
     }
     return {(pallet, method): right for method, right in rows.items()}
 
@@ -68,7 +71,7 @@ def _items(pallet: str) -> dict[tuple[str, str], Right]:
 _DELEGATE = (
     "lets {account:to} vote with {native:balance} of the signer, locked by the conviction {plain:conviction},"
 )
-_ALIAS = "lets {place:aliaser} act as this account with XCM programs {until:expires}"
+_ALIAS = "lets {receiver:aliaser} act as this account with XCM programs <expires?until block {plain:expires}|from now on>"
 _RUNTIME = "replaces the runtime by which all accounts live"
 _KEYS = (
     "lets the holder of the session keys {hex:keys} produce blocks for the signer, who is liable for them,"
@@ -77,7 +80,8 @@ _CURATOR = "lets {account:curator} award"
 #: (pallet, method) -> what it gives.
 RIGHTS: Mapping[tuple[str, str], Right] = {
     ("Proxy", "add_proxy"): _right(
-        "lets {account:delegate} {power:proxy_type} from now on{delay:delay}", "delegate"
+        "lets {account:delegate} {power:proxy_type} from now on<delay+, {blocks:delay} after announcing each call>",
+        "delegate",
     ),
     ("Proxy", "kill_pure"): _right("gives up the signer's own pure account for good, with all that it holds"),
     ("Recovery", "create_recovery"): _right(
@@ -97,9 +101,9 @@ RIGHTS: Mapping[tuple[str, str], Right] = {
     ),
     ("Session", "set_keys"): _right(f"{_KEYS} from now on"),
     ("StakingRcClient", "set_keys"): _right(f"{_KEYS} from now on"),
-    **_assets("Assets", "{listed:amount,id}"),
-    **_assets("ForeignAssets", "{placed:amount,id}"),
-    **_assets("PoolAssets", "{plain:amount} smallest units of the pool asset {plain:id}"),
+    **_assets("Assets", "{amount:amount,id}"),
+    **_assets("ForeignAssets", "{amount:amount,id}"),
+    **_assets("PoolAssets", "{pooled:amount,id}"),
     **_items("Uniques"),
     **_items("Nfts"),
     ("Nfts", "approve_item_attributes"): _right(
@@ -165,7 +169,7 @@ RIGHTS: Mapping[tuple[str, str], Right] = {
     ("Dispatcher", "note_aave_manager"): _right("lets {account:account} manage the money market", "account"),
     ("EmaOracle", "add_authorized_account"): _right("lets {account:account} report prices", "account"),
     ("LBP", "create_pool"): _right(
-        "pools {listed:asset_a_amount,asset_a} and {listed:asset_b_amount,asset_b}; lets {account:pool_owner} manage the pool, with fees to {account:fee_collector}",
+        "pools {amount:asset_a_amount,asset_a} and {amount:asset_b_amount,asset_b}; lets {account:pool_owner} manage the pool, with fees to {account:fee_collector}",
         *("pool_owner", "fee_collector"),
     ),
     ("LBP", "update_pool_data"): _right(
@@ -173,10 +177,10 @@ RIGHTS: Mapping[tuple[str, str], Right] = {
         *("pool_owner", "fee_collector"),
     ),
     ("OmnipoolLiquidityMining", "create_global_farm"): _right(
-        "pays {listed:total_rewards,reward_currency} into a farm that {account:owner} owns", "owner"
+        "pays {amount:total_rewards,reward_currency} into a farm that {account:owner} owns", "owner"
     ),
     ("XYKLiquidityMining", "create_global_farm"): _right(
-        "pays {listed:total_rewards,reward_currency} into a farm that {account:owner} owns", "owner"
+        "pays {amount:total_rewards,reward_currency} into a farm that {account:owner} owns", "owner"
     ),
     ("Omnipool", "add_token"): _right(
         "adds {asset:asset} to the Omnipool, as a position of {account:position_owner}", "position_owner"

@@ -63,49 +63,49 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         words="transfers {assets:assets} to {receiver:beneficiary}", pays="beneficiary"
     ),
     "DepositReserveAsset": InstructionKind(
-        words="sends {filter:assets} to {place:dest} over the reserve here, which does {there:xcm}",
+        words="sends {filter:assets} to {place:dest} over the reserve here, which does {program:xcm,dest}",
         onward="dest",
         arrives_as="ReserveAssetDeposited",
         **_RUNS_THERE,
     ),
     "TransferReserveAsset": InstructionKind(
-        words="sends {assets:assets} to {place:dest} over the reserve here, which does {there:xcm}",
+        words="sends {assets:assets} to {place:dest} over the reserve here, which does {program:xcm,dest}",
         onward="dest",
         arrives_as="ReserveAssetDeposited",
         program="xcm",
         runs="there",
     ),
     "InitiateReserveWithdraw": InstructionKind(
-        words="sends {filter:assets} back to the reserve on {place:reserve}, which does {there:xcm}",
+        words="sends {filter:assets} back to the reserve on {place:reserve}, which does {program:xcm,reserve}",
         onward="reserve",
         arrives_as="WithdrawAsset",
         **_RUNS_THERE,
     ),
     "InitiateTeleport": InstructionKind(
-        words="teleports {filter:assets} to {place:dest}, which does {there:xcm}",
+        words="teleports {filter:assets} to {place:dest}, which does {program:xcm,dest}",
         onward="dest",
         arrives_as="ReceiveTeleportedAsset",
         **_RUNS_THERE,
     ),
     # How the assets come there, it says for each of them.
     "InitiateTransfer": InstructionKind(
-        words="sends {transfers} to {place:destination}, which does {there:remote_xcm}",
+        words="sends {transfers:assets,remote_fees} to {place:destination}, which does {program:remote_xcm,destination}",
         onward="destination",
         program="remote_xcm",
         runs="there",
     ),
-    "BuyExecution": InstructionKind(words="pays up to {asset:fees} for execution", computed=True),
-    "PayFees": InstructionKind(words="pays up to {asset:asset} for fees"),
+    "BuyExecution": InstructionKind(words="pays up to {item:fees} for execution", computed=True),
+    "PayFees": InstructionKind(words="pays up to {item:asset} for fees"),
     "SetAppendix": InstructionKind(words="at its end does {program}", program="*", runs="at end"),
     "SetErrorHandler": InstructionKind(words="on an error does {program}", program="*", runs="on error"),
     "ExecuteWithOrigin": InstructionKind(
-        words="{origin:descendant_origin} does {program:xcm}", program="xcm", changes_origin=True
+        words="{descent:descendant_origin} does {program:xcm}", program="xcm", changes_origin=True
     ),
     "ExchangeAsset": InstructionKind(
         words="exchanges {filter:give} for at least {assets:want}", followed=False
     ),
     "Transact": InstructionKind(
-        words="runs on {here} as {plain:origin_kind} (Transact) the call {call:call}", followed=False
+        words="runs on {here} as {plain:origin_kind} (Transact) the call {encoded:call}", followed=False
     ),
 }
 _UNKNOWN = InstructionKind(followed=False)

@@ -16,7 +16,6 @@ from scenarioctl.transactions.wording.phrases import (
     MISFITS,
     Danger,
     GrantedRight,
-    NoPhrase,
     Phrases,
     Reading,
     Tables,
@@ -36,12 +35,12 @@ def say_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> st
 
     *tables* finds the runtimes by which encoded calls inside it are read.
     """
-    return _say(Phrases(chain, assets, tables, _say), call)
+    return _say(_phrases(chain, assets, tables), call)
 
 
 def read_rights(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> Reading:
     """Return the rights that *call* gives away, and what in it is not understood."""
-    phrases = Phrases(chain, assets, tables, _say)
+    phrases = _phrases(chain, assets, tables)
     _say(phrases, call)
     return phrases.reading
 
@@ -54,7 +53,7 @@ def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tabl
 
 def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, ...]:
     """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in another asset."""
-    phrases = Phrases(chain, assets, lambda _: None, _say)
+    phrases = _phrases(chain, assets, lambda _: None)
     said = []
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
         value = extensions.get(identifier)
@@ -63,21 +62,18 @@ def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
             said.append(f"a tip of {phrases.native(tip)}")
         paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
         if paid_in is not None:
-            said.append(f"its fee paid in {_fee_asset(phrases, paid_in)}")
+            said.append(f"its fee paid in {phrases.asset(paid_in)}")
     return tuple(said)
 
 
-def _fee_asset(phrases: Phrases, identity: Any) -> str:
-    try:
-        return phrases.asset(identity)
-    except NoPhrase:
-        return "an unknown asset"
+def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
+    return Phrases(chain=chain, place=chain, here=chain.name, assets=assets, tables=tables, say=_say)
 
 
 def _say(phrases: Phrases, call: Call) -> str:
     reading, key = phrases.reading, (call.pallet, call.method)
     if phrases.too_deep:
-        return f"calls {call.pallet}.{call.method} on {phrases.chain.name}, with more inside that is not read"
+        return f"calls {call.pallet}.{call.method} on {phrases.here}, with more inside that is not read"
     words, right = WORDS.get(key), RIGHTS.get(key)
     said = []
     try:
@@ -89,10 +85,8 @@ def _say(phrases: Phrases, call: Call) -> str:
             said.append(words(phrases, call.args))
     except MISFITS:
         # An argument of another shape than the one that is worded: say no more than is sure.
-        said = []
-    if key not in transfers.WORDS:
-        reading.payment = None
-    return ", and ".join(said) if said else say_named(phrases, call)
+        said.append(say_named(phrases, call))
+    return ", and ".join(said) or say_named(phrases, call)
 
 
 def _is_given(right: Right, call: Call) -> bool:
@@ -100,7 +94,7 @@ def _is_given(right: Right, call: Call) -> bool:
 
 
 def _grant(phrases: Phrases, right: Right, call: Call) -> str:
-    sentence = f"{fill(phrases, right.words, call.args)}, on {phrases.chain.name}"
+    sentence = f"{fill(phrases, right.words, call.args)}, on {phrases.here}"
     given = [value for field in right.to if (value := call.args[field]) not in NOBODY]
     # Something that names no account is for nobody known.
     accounts = frozenset(who for value in given for who in [*named_accounts(value)] or [b""])
@@ -114,7 +108,7 @@ def _remark(phrases: Phrases, args: Mapping[str, Any]) -> str:
         shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
     except UnicodeDecodeError:
         shown = f"{len(text)} bytes"
-    return f"writes {shown} to the history of {phrases.chain.name}"
+    return f"writes {shown} to the history of {phrases.here}"
 
 
 _REMARKS: Mapping[tuple[str, str], Words] = {

@@ -5,25 +5,18 @@ right or moves money is never left out.  To word another call, add a row to WORD
 calls that its arguments hold.
 """
 
-from collections import Counter
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.inner_calls import held_values, read_call
-from scenarioctl.transactions.wording.phrases import (
-    MISFITS,
-    Danger,
-    NoPhrase,
-    Payment,
-    Phrases,
-    Words,
-    counted,
-)
-from scenarioctl.transactions.wording.sentences import around, say_hash, say_inner
-from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_encoded, say_program, unversioned
+from scenarioctl.transactions.wording.phrases import MISFITS, Danger, Phrases, Words, counted
+from scenarioctl.transactions.wording.sentences import fill, rows, sentence
+from scenarioctl.transactions.wording.transfers import PAYMENTS
 
 #: More payments, or calls that give and move nothing, in one batch are summed up …
 _SHOWN = 8
@@ -38,14 +31,33 @@ def say_named(phrases: Phrases, call: Call) -> str:
     said: list[str] = []
     read: set[str] = set()
     for held in held_values(call, phrases.tables(phrases.chain)):
-        try:
-            said.append(_HELD[held.kind](phrases, held.value))
-        except MISFITS:
-            continue
-        read.add(held.field)
+        with suppress(*MISFITS):
+            # It isn't known where a program runs.
+            elsewhere = held.kind == "VersionedXcm"
+            around = replace(phrases, place=None, here="another place") if elsewhere else phrases
+            said.append(_HELD[held.kind](around, {"value": held.value}))
+            read.add(held.field)
     unread = f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
-    named = f"calls {name} on {phrases.chain.name} (not understood{unread})"
+    named = f"calls {name} on {phrases.here} (not understood{unread})"
     return f"{named} with {' and '.join(said)}" if said else named
+
+
+#: What a call holds: the kind of its type -> the words for its value.
+_HELD: Mapping[str, Words] = {
+    "RuntimeCall": sentence("the call {call:value}"),
+    "Bounded": sentence("the call {encoded:value.Inline}", "{hash:value.*.hash}"),
+    "VersionedXcm": sentence("the XCM program {program:value}"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Payment:
+    """A plain transfer to one account."""
+
+    value: int
+    receiver: str
+    #: The words for so much of its asset.
+    amount: Callable[[int], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +67,19 @@ class _SaidCall:
     name: str
     text: str
     danger: Danger
-    payment: Payment | None
+    payment: _Payment | None
 
 
 def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
     """Return what the calls of a batch do, in the order of danger; in which they run, if all are said in it."""
-    inside = phrases.within()
+    inside = phrases.within(phrases.chain)
     found = [_say_one(inside, call) for value in values for call in _flat(read_call(value))]
-    said = [text for danger in Danger for text in _section(danger, found)]
+    said = [text for danger in Danger for text in _section(inside, danger, found)]
     in_order = said == counted(each.text for each in found)
     return ("; then " if in_order else "; ").join(said)
 
 
-def _section(danger: Danger, found: Sequence[_SaidCall]) -> list[str]:
+def _section(phrases: Phrases, danger: Danger, found: Sequence[_SaidCall]) -> list[str]:
     """Return what those calls do that are as dangerous as *danger*; harmless ones of many are counted."""
     alike = [each for each in found if each.danger is danger]
     if danger is Danger.REMARK and len(alike) > 1:
@@ -76,7 +88,7 @@ def _section(danger: Danger, found: Sequence[_SaidCall]) -> list[str]:
         return counted(sorted(f"calls {each.name}" for each in alike))
     payments = [each.payment for each in alike if each.payment is not None]
     if len(payments) > _SHOWN:
-        return [_sum_up(payments), *counted(each.text for each in alike if each.payment is None)]
+        return [_sum_up(phrases, payments), *counted(each.text for each in alike if each.payment is None)]
     return counted(each.text for each in alike)
 
 
@@ -93,154 +105,87 @@ def _flat(call: Call) -> list[Call]:
 
 
 def _say_one(phrases: Phrases, call: Call) -> _SaidCall:
-    reading = phrases.reading
-    with reading.apart():
-        text = phrases.say(phrases, call)
-        return _SaidCall(
-            name=f"{call.pallet}.{call.method}", text=text, danger=reading.worst, payment=reading.payment
-        )
+    with phrases.reading.apart():
+        text, danger = phrases.say(phrases, call), phrases.reading.worst
+    payment = None
+    with suppress(*MISFITS):
+        payment = _read_payment(phrases, call)
+    return _SaidCall(name=f"{call.pallet}.{call.method}", text=text, danger=danger, payment=payment)
 
 
-def _sum_up(payments: Sequence[Payment]) -> str:
+def _read_payment(phrases: Phrases, call: Call) -> _Payment:
+    amount, receiver = PAYMENTS[call.pallet, call.method]
+    field = re.split("[:,]", amount)[1]
+    return _Payment(
+        value=call.args[field],
+        receiver=phrases.account(call.args[receiver]),
+        amount=lambda value: fill(phrases, f"{{{amount}}}", {**call.args, field: value}),
+    )
+
+
+def _sum_up(phrases: Phrases, payments: Sequence[_Payment]) -> str:
     """Return how much is paid of each asset, and the largest payments, those of each asset first."""
-    totals: Counter[tuple[str, str]] = Counter()
-    ranked: list[tuple[int, Payment]] = []
-    ranks: Counter[tuple[str, str]] = Counter()
+    by_asset: dict[str, list[_Payment]] = {}
     for payment in sorted(payments, key=lambda each: -each.value):
-        totals[payment.of] += payment.value
-        ranked.append((ranks[payment.of], payment))
-        ranks[payment.of] += 1
-    of = {payment.of: payment for payment in payments}
-    total = " and ".join(of[each].amount(value) for each, value in totals.items())
-    largest = [payment for _, payment in sorted(ranked, key=lambda each: each[0])][:_LARGEST]
-    shown = ", ".join(f"{each.amount(each.value)} to {each.receiver}" for each in largest)
+        by_asset.setdefault(payment.amount(0), []).append(payment)
+    total = " and ".join(alike[0].amount(sum(each.value for each in alike)) for alike in by_asset.values())
+    ranked = [payment for rank in zip_longest(*by_asset.values()) for payment in rank if payment is not None]
+    largest = ", ".join(f"{each.amount(each.value)} to {each.receiver}" for each in ranked[:_LARGEST])
     accounts = len({each.receiver for each in payments})
-    paid = f"pays {accounts} account{'s' * (accounts != 1)}"
+    paid = f"pays {accounts} account{'s' * (accounts != 1)} {total} in total"
     often = f" in {len(payments)} transfers" if len(payments) != accounts else ""
-    return f"{paid} {total} in total{often} on {payments[0].of[1]}; the largest: {shown}"
+    return f"{paid}{often} on {phrases.here}; the largest: {largest}"
 
 
-def _bounded(phrases: Phrases, value: Any) -> str:
-    """Return what a call does that is stored with its bytes or by its hash."""
-    ((kind, inner),) = value.items()
-    if kind == "Inline":
-        return f"the call {say_encoded(phrases, inner, phrases.chain)}"
-    return say_hash(phrases, inner["hash"])
-
-
-def _program(phrases: Phrases, value: Any) -> str:
-    return f"the XCM program {say_program(phrases, unversioned(value), NamedPlace(None, 'another place'))}"
-
-
-#: The last name of a type's path -> the words for its value.
-_HELD: Mapping[str, Callable[[Phrases, Any], str]] = {
-    "RuntimeCall": lambda phrases, value: f"the call {say_inner(phrases, value)}",
-    "Bounded": _bounded,
-    "VersionedXcm": _program,
-}
-
-
-def _batch_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    if not args["calls"]:
-        return "does nothing (an empty batch)"
-    return _say_calls(phrases, args["calls"])
-
-
-def _batch(beside: str) -> Words:
+def _batch(template: str) -> Words:
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
-        said = _batch_all(phrases, args)
-        return f"[{said}], and {beside}" if args["calls"] else said
+        calls = args["calls"]
+        return template % _say_calls(phrases, calls) if calls else "does nothing (an empty batch)"
 
     return say
 
 
-def _dispatch_as(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as {_origin(phrases, args['as_origin'])}: {say_inner(phrases, args['call'])}"
-
-
-def _origin(phrases: Phrases, value: Any) -> str:
-    ((pallet, inner),) = value.items()
-    if pallet == "system" and inner == "Root":
-        return "root"
-    if pallet == "system" and isinstance(inner, Mapping) and set(inner) == {"Signed"}:
-        return phrases.account(inner["Signed"])
-    if isinstance(inner, str):
-        return f"the origin {pallet}.{inner}"
-    raise NoPhrase
-
-
-def _proxy(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    kind = args["force_proxy_type"]
-    through = "a proxy" if kind is None else f"a proxy of the type {kind}"
-    if "delegate" in args:
-        through += f", as announced by {phrases.account(args['delegate'])}"
-    return f"as {phrases.account(args['real'])}, through {through}: {say_inner(phrases, args['call'])}"
-
-
-def _multisig(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    number = len(args["other_signatories"]) + 1
-    threshold = args.get("threshold", 1)
-    once = f", once {threshold} of them approve" if threshold > 1 else ""
-    return f"as the multisig of {number} signatories{once}: {say_inner(phrases, args['call'])}"
-
-
-def _approve(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    number = len(args["other_signatories"]) + 1
-    needed = f"{args['threshold']} of {number} signatories"
-    return f"approves, for the multisig of {needed} on {phrases.chain.name}, {say_hash(phrases, args['call_hash'])}"
-
-
-def _schedule(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    after = args.get("after")
-    when = f"at block {args['when']}" if after is None else f"after {after} block{'s' * (after != 1)}"
-    if args["maybe_periodic"] is not None:
-        period, times = args["maybe_periodic"]
-        when += f" and every {period} blocks from then, {times} times"
-    return f"{when}: {say_inner(phrases, args['call'])}"
-
-
-def _note_preimage(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    data = args["bytes"]
-    table = phrases.tables(phrases.chain)
-    try:
-        if table is not None:
-            table.decode_call(data)
-            said = say_encoded(phrases, data, phrases.chain)
-            return f"stores the call {said} on {phrases.chain.name}, to be run by its hash"
-    except InvalidRequest:
-        pass
-    return f"stores {len(data)} bytes on {phrases.chain.name} that are not a call"
-
-
+_PROXY = "as {account:real}, through <force_proxy_type?a proxy of the type {plain:force_proxy_type}|a proxy>"
+_MULTISIG = "as the multisig of {signatories:other_signatories}"
+_REPEATED = (
+    "<maybe_periodic? and every {blocks:maybe_periodic.0} from then, {plain:maybe_periodic.1} times in all>"
+)
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {
-    ("Utility", "batch_all"): _batch_all,
-    ("Utility", "batch"): _batch("nothing after the first that fails"),
-    ("Utility", "force_batch"): _batch("goes on after one that fails"),
-    ("Utility", "if_else"): around("tries {call:main}, and only if that fails {call:fallback}"),
-    ("Utility", "as_derivative"): around("as derivative account {plain:index} of the signer: {call:call}"),
-    ("Utility", "with_weight"): around("as root, with a weight of its own: {call:call}"),
-    ("Utility", "dispatch_as"): _dispatch_as,
-    ("Utility", "dispatch_as_fallible"): _dispatch_as,
-    ("Proxy", "proxy"): _proxy,
-    ("Proxy", "proxy_announced"): _proxy,
-    ("Multisig", "as_multi"): _multisig,
-    ("Multisig", "as_multi_threshold_1"): _multisig,
-    ("Scheduler", "schedule"): _schedule,
-    ("Scheduler", "schedule_named"): _schedule,
-    ("Scheduler", "schedule_after"): _schedule,
-    ("Scheduler", "schedule_named_after"): _schedule,
-    ("Sudo", "sudo"): around("as root: {call:call}"),
-    ("Sudo", "sudo_unchecked_weight"): around("as root: {call:call}"),
-    ("Sudo", "sudo_as"): around("as {account:who}: {call:call}"),
-    ("Recovery", "as_recovered"): around("as the recovered account {account:account}: {call:call}"),
-    ("Dispatcher", "dispatch_with_extra_gas"): around("with gas for contracts: {call:call}"),
-    ("Dispatcher", "dispatch_evm_call"): around("through the EVM: {call:call}"),
-    ("Dispatcher", "dispatch_with_fee_payer"): around("with its fee paid by another account: {call:call}"),
+    ("Utility", "batch_all"): _batch("%s"),
+    ("Utility", "batch"): _batch("[%s], and nothing after the first that fails"),
+    ("Utility", "force_batch"): _batch("[%s], and goes on after one that fails"),
+    ("Utility", "if_else"): sentence("tries {call:main}, and only if that fails {call:fallback}"),
+    **rows(
+        {
+            "Utility.as_derivative": "as derivative account {plain:index} of the signer",
+            "Utility.with_weight": "as root, with a weight of its own",
+            "Utility.dispatch_as": "as {origin:as_origin}",
+            "Utility.dispatch_as_fallible": "as {origin:as_origin}",
+            "Proxy.proxy": _PROXY,
+            "Proxy.proxy_announced": f"{_PROXY}, as announced by {{account:delegate}}",
+            "Multisig.as_multi": f"{_MULTISIG}, once {{plain:threshold}} of them approve",
+            "Multisig.as_multi_threshold_1": _MULTISIG,
+            "Scheduler.schedule": f"at block {{plain:when}}{_REPEATED}",
+            "Scheduler.schedule_named": f"at block {{plain:when}}{_REPEATED}",
+            "Scheduler.schedule_after": f"after {{blocks:after}}{_REPEATED}",
+            "Scheduler.schedule_named_after": f"after {{blocks:after}}{_REPEATED}",
+            "Sudo.sudo": "as root",
+            "Sudo.sudo_unchecked_weight": "as root",
+            "Sudo.sudo_as": "as {account:who}",
+            "Recovery.as_recovered": "as the recovered account {account:account}",
+            "Dispatcher.dispatch_with_extra_gas": "with gas for contracts",
+            "Dispatcher.dispatch_evm_call": "through the EVM",
+            "Dispatcher.dispatch_with_fee_payer": "with its fee paid by another account",
+        },
+        ": {call:call}",
+    ),
 }
 #: Those of calls that run later, if at all.
-STORED: Mapping[tuple[str, str], Words] = {
-    ("Proxy", "announce"): around("announces, as a proxy of {account:real}, {hash:call_hash}"),
-    ("Multisig", "approve_as_multi"): _approve,
-    ("Preimage", "note_preimage"): _note_preimage,
-}
+STORED: Mapping[tuple[str, str], Words] = rows(
+    {
+        "Proxy.announce": "announces, as a proxy of {account:real}, {hash:call_hash}",
+        "Multisig.approve_as_multi": "approves, for the multisig of {plain:threshold} of {signatories:other_signatories} on {here}, {hash:call_hash}",
+        "Preimage.note_preimage": "stores {encoded:bytes} on {here}, to be used by its hash",
+    }
+)

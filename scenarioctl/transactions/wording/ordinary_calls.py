@@ -6,7 +6,7 @@ A row is exact: what it doesn't say, the call doesn't do.  `sentences.py` says w
 from collections.abc import Mapping
 
 from scenarioctl.transactions.wording.phrases import Words
-from scenarioctl.transactions.wording.sentences import sentence
+from scenarioctl.transactions.wording.sentences import rows
 
 _MINING = ("OmnipoolLiquidityMining", "XYKLiquidityMining")
 _CROWDLOAN = "the crowdloan of the parachain {plain:index}"
@@ -48,26 +48,26 @@ _MONEY: Mapping[str, str] = {
     "Bounties.claim_bounty": "pays out the bounty {plain:bounty_id} to its beneficiary",
     "ChildBounties.claim_child_bounty": "pays out the child bounty {plain:child_bounty_id} to its beneficiary",
     "Treasury.payout": "pays out the treasury's spend {plain:index} to its beneficiary",
-    "AssetConversion.add_liquidity": "adds up to {placed:amount1_desired,asset1} and {placed:amount2_desired,asset2}, at least {placed:amount1_min,asset1} and {placed:amount2_min,asset2}, to their pool, with the shares to {account:mint_to},",
-    "AssetConversion.remove_liquidity": "gives {plain:lp_token_burn} shares for at least {placed:amount1_min_receive,asset1} and {placed:amount2_min_receive,asset2}, paid to {account:withdraw_to},",
-    "Omnipool.add_liquidity": "adds {listed:amount,asset} to the Omnipool, for any number of shares,",
-    "Omnipool.add_liquidity_with_limit": "adds {listed:amount,asset} to the Omnipool, for at least {plain:min_shares_limit} shares,",
+    "AssetConversion.add_liquidity": "adds up to {amount:amount1_desired,asset1} and {amount:amount2_desired,asset2}, at least {amount:amount1_min,asset1} and {amount:amount2_min,asset2}, to their pool, with the shares to {account:mint_to},",
+    "AssetConversion.remove_liquidity": "gives {plain:lp_token_burn} shares for at least {amount:amount1_min_receive,asset1} and {amount:amount2_min_receive,asset2}, paid to {account:withdraw_to},",
+    "Omnipool.add_liquidity": "adds {amount:amount,asset} to the Omnipool, for any number of shares,",
+    "Omnipool.add_liquidity_with_limit": "adds {amount:amount,asset} to the Omnipool, for at least {plain:min_shares_limit} shares,",
     "Omnipool.add_all_liquidity": "adds all {asset:asset} of the signer to the Omnipool, for at least {plain:min_shares_limit} shares,",
     "Omnipool.remove_liquidity": "takes {plain:amount} shares of the position {plain:position_id} out of the Omnipool, for any amount,",
     "Omnipool.remove_liquidity_with_limit": "takes {plain:amount} shares of the position {plain:position_id} out of the Omnipool, for at least {plain:min_limit} smallest units,",
     "Omnipool.remove_all_liquidity": "takes all of the position {plain:position_id} out of the Omnipool, for at least {plain:min_limit} smallest units,",
     "Omnipool.sacrifice_position": "gives the position {plain:position_id} to the Omnipool for nothing",
-    "Stableswap.add_assets_liquidity": "adds {amounts:assets} to the pool {plain:pool_id}, for at least {listed:min_shares,pool_id},",
-    "Stableswap.add_liquidity_shares": "adds up to {listed:max_asset_amount,asset_id} to the pool {plain:pool_id}, for {listed:shares,pool_id},",
-    "Stableswap.remove_liquidity": "gives {listed:share_amount,pool_id} for at least {amounts:min_amounts_out}",
-    "Stableswap.remove_liquidity_one_asset": "gives {listed:share_amount,pool_id} for at least {listed:min_amount_out,asset_id}",
-    "Stableswap.withdraw_asset_amount": "gives up to {listed:max_share_amount,pool_id} for {listed:amount,asset_id}",
-    "XYK.create_pool": "creates a pool of {listed:amount_a,asset_a} and {listed:amount_b,asset_b}",
-    "XYK.add_liquidity": "adds {listed:amount_a,asset_a} and up to {listed:amount_b_max_limit,asset_b} to their pool, for any number of shares,",
-    "XYK.add_liquidity_with_limits": "adds {listed:amount_a,asset_a} and up to {listed:amount_b_max_limit,asset_b} to their pool, for at least {plain:min_shares} shares,",
+    "Stableswap.add_assets_liquidity": "adds {amounts:assets} to the pool {plain:pool_id}, for at least {amount:min_shares,pool_id},",
+    "Stableswap.add_liquidity_shares": "adds up to {amount:max_asset_amount,asset_id} to the pool {plain:pool_id}, for {amount:shares,pool_id},",
+    "Stableswap.remove_liquidity": "gives {amount:share_amount,pool_id} for at least {amounts:min_amounts_out}",
+    "Stableswap.remove_liquidity_one_asset": "gives {amount:share_amount,pool_id} for at least {amount:min_amount_out,asset_id}",
+    "Stableswap.withdraw_asset_amount": "gives up to {amount:max_share_amount,pool_id} for {amount:amount,asset_id}",
+    "XYK.create_pool": "creates a pool of {amount:amount_a,asset_a} and {amount:amount_b,asset_b}",
+    "XYK.add_liquidity": "adds {amount:amount_a,asset_a} and up to {amount:amount_b_max_limit,asset_b} to their pool, for any number of shares,",
+    "XYK.add_liquidity_with_limits": "adds {amount:amount_a,asset_a} and up to {amount:amount_b_max_limit,asset_b} to their pool, for at least {plain:min_shares} shares,",
     "XYK.remove_liquidity": "gives {plain:share_amount} shares for any amount of {asset:asset_a} and {asset:asset_b}",
-    "XYK.remove_liquidity_with_limits": "gives {plain:share_amount} shares for at least {listed:min_amount_a,asset_a} and {listed:min_amount_b,asset_b}",
-    "OTC.place_order": "offers anyone {listed:amount_out,asset_out} for {listed:amount_in,asset_in}",
+    "XYK.remove_liquidity_with_limits": "gives {plain:share_amount} shares for at least {amount:min_amount_a,asset_a} and {amount:min_amount_b,asset_b}",
+    "OTC.place_order": "offers anyone {amount:amount_out,asset_out} for {amount:amount_in,asset_in}",
     "OTC.fill_order": "fills the order {plain:order_id} whole, at the price set in it,",
     "OTC.partial_fill_order": "fills the order {plain:order_id} with {plain:amount_in} smallest units of what it asks for",
     "OTC.cancel_order": "cancels the signer's order {plain:order_id}",
@@ -93,7 +93,7 @@ _MONEY: Mapping[str, str] = {
     "OmnipoolLiquidityMining.join_farms": "puts the position {plain:position_id} into {count:farm_entries} farms",
     "XYKLiquidityMining.deposit_shares": "puts {plain:shares_amount} pool shares into the farm {plain:yield_farm_id}",
     "XYKLiquidityMining.join_farms": "puts {plain:shares_amount} pool shares into {count:farm_entries} farms",
-    "XYKLiquidityMining.add_liquidity_and_join_farms": "adds {listed:amount_a,asset_a} and up to {listed:amount_b_max_limit,asset_b} to their pool, for any number of shares, and puts them into {count:farm_entries} farms",
+    "XYKLiquidityMining.add_liquidity_and_join_farms": "adds {amount:amount_a,asset_a} and up to {amount:amount_b_max_limit,asset_b} to their pool, for any number of shares, and puts them into {count:farm_entries} farms",
 }
 _OTHER: Mapping[str, str] = {
     "Staking.set_payee": "pays staking rewards to {payee:payee}",
@@ -149,11 +149,6 @@ _OTHER: Mapping[str, str] = {
 }
 
 
-def _rows(templates: Mapping[str, str]) -> dict[tuple[str, str], Words]:
-    named = {name.partition("."): sentence(template) for name, template in templates.items()}
-    return {(pallet, method): words for (pallet, _, method), words in named.items()}
-
-
 #: (pallet, method) -> how it is said.
-MONEY: Mapping[tuple[str, str], Words] = _rows(_MONEY)
-OTHER: Mapping[tuple[str, str], Words] = _rows(_OTHER)
+MONEY: Mapping[tuple[str, str], Words] = rows(_MONEY, " on {here}")
+OTHER: Mapping[tuple[str, str], Words] = rows(_OTHER, " on {here}")

@@ -1,18 +1,19 @@
 """Words for the parts of calls: amounts, accounts, chains; and what a sentence says first."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import write_location
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.xcm_programs import chain_at
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
@@ -43,17 +44,6 @@ class Danger(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Payment:
-    """A plain transfer to one account."""
-
-    #: What it is counted with: its asset, as it is named, and the chain.
-    of: tuple[str, str]
-    value: int
-    amount: Callable[[int], str]
-    receiver: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class GrantedRight:
     """A right that a call gives: what somebody may do from now on, and the accounts that may."""
 
@@ -69,15 +59,13 @@ class Reading:
     #: Why it is not known what the call does.
     unknown: list[str] = field(default_factory=list)
     worst: Danger = Danger.REMARK
-    #: The one plain transfer that was said last.
-    payment: Payment | None = None
 
     @contextmanager
     def apart(self) -> "Iterator[None]":
-        """Let `worst` and `payment` be of one call alone; what holds it is as dangerous as it is."""
-        around, self.worst, self.payment = self.worst, Danger.REMARK, None
+        """Let `worst` be of one call alone; what holds it is as dangerous as it is."""
+        around, self.worst = self.worst, Danger.REMARK
         yield
-        self.worst, self.payment = min(around, self.worst), None
+        self.worst = min(around, self.worst)
 
     def note(self, danger: Danger) -> None:
         self.worst = min(self.worst, danger)
@@ -87,15 +75,20 @@ class Reading:
         self.note(Danger.RIGHT)
 
     def misses(self, reason: str) -> None:
-        self.unknown.append(reason)
+        if reason not in self.unknown:
+            self.unknown.append(reason)
         self.note(Danger.UNKNOWN)
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Phrases:
-    """Words for the parts of calls on one chain."""
+    """Words for the parts of calls on one chain, and of programs there or elsewhere."""
 
     chain: "Chain"
+    #: Where the locations in a program are seen from; None if that is no chain of the registry.
+    place: "Chain | None"
+    #: What that place is called.
+    here: str
     assets: "Assets"
     #: Reads encoded calls, of this chain and of others.
     tables: Tables
@@ -112,65 +105,53 @@ class Phrases:
         self.reading.misses(f"what stands more than {_DEPTH} calls deep inside others is not read")
         return True
 
-    def within(self, chain: "Chain | None" = None) -> "Phrases":
-        """Return the phrases for what stands inside a call, on *chain* if that is another one."""
-        return replace(self, chain=chain or self.chain, depth=self.depth + 1)
+    def within(self, chain: "Chain") -> "Phrases":
+        """Return the phrases for a call on *chain* that stands inside another one."""
+        return replace(self, chain=chain, place=chain, here=chain.name, depth=self.depth + 1)
 
-    def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
-        """Return what *items* do, in their order."""
-        inside = self.within()
-        if inside.too_deep:
-            return f"{len(items)} {noun}{'s' * (len(items) != 1)} not read"
-        return "; then ".join(counted(say(inside, item) for item in items))
+    def at(self, location: Any) -> "Phrases":
+        """Return the phrases for a program at *location*, seen from here."""
+        text = write_location(location)
+        place = chain_at(self.assets.registry, self.place, text) if text and self.place else None
+        here = f"the place {text} seen from {self.here}" if text else "an unknown location"
+        return replace(self, place=place, here=place.name if place else here)
 
     def native(self, value: int) -> str:
         return self.assets.native(self.chain).amount(value)
 
-    def listed(self, value: int, number: Any) -> str:
-        if not isinstance(number, int):
-            raise NoPhrase
-        asset = self.assets.listed(self.chain, number)
-        return asset.amount(value) if asset else f"{value} smallest units of asset {number}"
-
-    def placed(self, value: int, location: Any) -> str:
-        """Return an amount of what lives at *location*, seen from this chain."""
+    def amount(self, value: int, identity: Any) -> str:
+        """Return an amount of an asset, which its number or its location seen from here names."""
         if not isinstance(value, int):
             raise NoPhrase
-        place = write_location(location)
-        if not place:
-            raise NoPhrase
-        asset = self.assets.at(self.chain, place)
-        return asset.amount(value) if asset else f"{value} smallest units of the asset at {place}"
+        asset = self._listed(identity)
+        return asset.amount(value) if asset else f"{value} smallest units of {self.asset(identity)}"
 
     def asset(self, identity: Any) -> str:
-        """Return what an asset is called, by its number or its location seen from this chain."""
-        asset = self.assets.named(self.chain, identity)
-        if asset is not None:
+        """Return what an asset is called, by its number or its location seen from here."""
+        if asset := self._listed(identity):
             return asset.display_name
         if isinstance(identity, int):
             return f"asset {identity}"
-        place = write_location(identity)
-        if not place:
-            raise NoPhrase
-        return f"the asset at {place}"
+        if text := write_location(identity):
+            return f"the asset at {text} seen from {self.here}"
+        self.reading.misses("an asset is at a location that is not known here")
+        return "an unknown asset"
+
+    def _listed(self, identity: Any) -> "Asset | None":
+        return self.assets.named(self.place, identity) if self.place else None
 
     def account(self, value: Any) -> str:
-        """Return an account of this chain, bare or in a MultiAddress, as text."""
-        if isinstance(value, Mapping) and len(value) == 1:
-            ((kind, inner),) = value.items()
-            if kind in ("Address20", "Raw") and isinstance(inner, bytes):
-                return f"the address 0x{inner.hex()} ({kind})"
-            if kind not in ("Id", "Address32"):
-                raise NoPhrase
-            value = inner
+        """Return an account, bare or in a MultiAddress, as text."""
+        match value:
+            case {"Address20": bytes(inner)}:
+                return f"the address 0x{inner.hex()} (Address20)"
+            case {"Raw": bytes(inner)}:
+                return f"the address 0x{inner.hex()} (Raw)"
+            case {"Id": inner} | {"Address32": inner}:
+                value = inner
         if not isinstance(value, bytes):
             raise NoPhrase
-        form = self.chain.account_format
-        if len(value) == form.length:
-            return form.format(value, self.chain.ss58_prefix)
-        if len(value) == 32:
-            return format_account(value, self.chain.ss58_prefix)
-        raise NoPhrase
+        return ACCOUNT_FORMATS[len(value)].format(value, (self.place or self.chain).ss58_prefix)
 
 
 def counted(said: Iterable[str]) -> list[str]:

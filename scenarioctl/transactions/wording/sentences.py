@@ -1,58 +1,144 @@
-"""Sentences with parts of a call's arguments in them: `stakes {native:value}`."""
+"""Sentences with parts of a call's arguments, or of an XCM instruction's fields, in them: `stakes {native:value}`.
+
+To write another kind of part, add a row to PARTS.
+"""
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.transactions.inner_calls import read_call
-from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases, Words
-from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_receiver, unversioned
+from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
+from scenarioctl.transactions.wording.xcm_values import (
+    say_assets,
+    say_descent,
+    say_filter,
+    say_item,
+    say_receiver,
+    say_transfers,
+)
+from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
 
+#: Values that name nobody.
+NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
+#: Least amounts that protect nothing, and most amounts that protect nothing.
+ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
 #: What the types of proxies that a runtime calls so may do; others are named.
 _POWERS = {
     "Any": "do anything with this account",
     "NonTransfer": "do anything but transfers with this account",
 }
+_OPTION = re.compile(r"<([\w.*-]+)([?+])([^<>|]*)\|?([^<>|]*)>")
+_PART = re.compile(r"\{(\w+):?([\w,.*-]*)\}")
 
 
-def sentence(template: str) -> Words:
-    """Return the words that *template* says, on which chain at its end."""
-    return around(f"{template} on {{here}}")
+def sentence(*templates: str) -> Words:
+    """Return the words of the first of *templates* that fits the call, each read by `fill`."""
+
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        for template in templates[:-1]:
+            with suppress(*MISFITS):
+                return fill(phrases, template, args)
+        return fill(phrases, templates[-1], args)
+
+    return say
 
 
-def around(template: str) -> Words:
-    """Return the words that *template* says of a call around another one."""
-    return lambda phrases, args: fill(phrases, template, args)
+def rows(templates: Mapping[str, str], end: str = "") -> dict[tuple[str, str], Words]:
+    """Return the words of each `Pallet.method`; all of them have the same *end*."""
+    named = {name.partition("."): sentence(template + end) for name, template in templates.items()}
+    return {(pallet, method): words for (pallet, _, method), words in named.items()}
 
 
-def say_inner(phrases: Phrases, value: Any) -> str:
+def fill(phrases: Phrases, template: str, args: Any) -> str:
+    """Return *template* with its parts.
+
+    `{how:field,field}` writes fields, `{how}` all that is there.  `<field?text|else>` is *text* if the field has a value,
+    `<field+text|else>` if that isn't 0 or empty either.  `a.b.0` is a value in the field `a`, and `a.*` the only one in it.
+    """
+
+    def option(found: "re.Match[str]") -> str:
+        field, mark, text, other = found.groups()
+        value = find_value(args, field)
+        is_there = bool(value) if mark == "+" else value is not None and value is not False
+        return text if is_there else other
+
+    def part(found: "re.Match[str]") -> str:
+        how, fields = found.groups()
+        return _PARTS[how](phrases, *(find_value(args, field) for field in fields.split(",")))
+
+    return _PART.sub(part, _OPTION.sub(option, template))
+
+
+def find_value(args: Any, path: str) -> Any:
+    """Return the value at *path*, without the number of its XCM version."""
+    value = args
+    for step in filter(None, path.split(".")):
+        if step == "*":
+            (value,) = value.values()
+        else:
+            value = value[int(step) if isinstance(value, (list, tuple)) else step]
+        if isinstance(value, Mapping) and _VERSION.fullmatch(next(iter(value), "")):
+            (value,) = value.values()
+    return value
+
+
+def say_program(phrases: Phrases, program: Any, place: Any = None) -> str:
+    """Return what *program* does here, or at the location *place*, in brackets."""
+    if place is not None:
+        return say_program(phrases.at(place), program)
+    inside = replace(phrases, depth=phrases.depth + 1)
+    if inside.too_deep:
+        return f"[{len(program)} instructions that are not read]"
+    said = counted(_say_instruction(inside, instruction) for instruction in program)
+    return f"[{'; then '.join(said) or 'nothing'}]"
+
+
+def _say_instruction(phrases: Phrases, instruction: Any) -> str:
+    name, fields = read_instruction(instruction)
+    words = kind_of(name).words
+    try:
+        return fill(phrases, words, fields) if words else f"runs {name}"
+    except MISFITS:
+        return f"runs {name}"
+
+
+def _call(phrases: Phrases, value: Any) -> str:
     """Return what a call inside another one does, in brackets."""
-    return f"[{phrases.say(phrases.within(), read_call(value))}]"
+    return f"[{phrases.say(phrases.within(phrases.chain), read_call(value))}]"
 
 
-def say_hash(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
-    """Return the words of a call that is named by its hash."""
+def _encoded(phrases: Phrases, value: Any) -> str:
+    """Return what an encoded call does here, in brackets; on another chain, by which runtime it was read."""
+    data = value["encoded"] if isinstance(value, Mapping) else value
+    chain = phrases.place
+    table = phrases.tables(chain) if chain else None
+    if chain is None or table is None:
+        return f"[{len(data)} bytes that are not decoded, as the runtime of {phrases.here} is not known]"
+    inside = phrases.within(chain)
+    if inside.too_deep:
+        return f"[{len(data)} bytes that are not read]"
+    try:
+        call = table.decode_call(data)
+    except InvalidRequest:
+        return f"[{len(data)} bytes that are not a call of {table}]"
+    said = f"[{inside.say(inside, call)}]"
+    # A chain that isn't asked may have a newer runtime, to which the bytes mean something else.
+    return said if chain.name == phrases.chain.name else f"{said}, as {table} reads it"
+
+
+def _hash(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
     if not isinstance(value, bytes):
         raise NoPhrase
     return f"a call of which only the hash 0x{value.hex()} is known"
 
 
-def fill(phrases: Phrases, template: str, args: Mapping[str, Any]) -> str:
-    """Return *template* with its parts: `{how:field}` or `{how:field,field}`, and `{here}`, the chain."""
-
-    def part(found: "re.Match[str]") -> str:
-        how, fields = found.groups()
-        return _PARTS[how](phrases, *(args[field] for field in fields.split(",")))
-
-    return _PART.sub(part, template.replace("{here}", phrases.chain.name))
-
-
 def _accounts(phrases: Phrases, values: Any) -> str:
     return " and ".join(map(phrases.account, values)) if values else "nobody"
-
-
-def _count(phrases: Phrases, values: Any) -> str:  # noqa: ARG001 - parts are alike
-    return str(len(values))
 
 
 def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
@@ -82,16 +168,9 @@ def _power(phrases: Phrases, kind: Any) -> str:  # noqa: ARG001 - parts are alik
     return _POWERS.get(kind, f"act for this account as its proxy of the type {kind}")
 
 
-def _delay(phrases: Phrases, blocks: int) -> str:  # noqa: ARG001 - parts are alike
-    return f", {blocks} blocks after announcing each call" if blocks else ""
-
-
-def _until(phrases: Phrases, block: Any) -> str:  # noqa: ARG001 - parts are alike
-    return "from now on" if block is None else f"until block {block}"
-
-
 def _amounts(phrases: Phrases, items: Any) -> str:
-    return " and ".join(phrases.listed(each["amount"], each["asset_id"]) for each in items) or "nothing"
+    pairs = [(each["asset_id"], each["amount"]) if isinstance(each, Mapping) else each for each in items]
+    return " and ".join(phrases.amount(value, identity) for identity, value in pairs) or "nothing"
 
 
 def _vote(phrases: Phrases, value: Any) -> str:
@@ -108,10 +187,6 @@ def _extra(phrases: Phrases, value: Any) -> str:
     return "the rewards" if value == "Rewards" else phrases.native(value["FreeBalance"])
 
 
-def _place(phrases: Phrases, value: Any) -> str:
-    return say_receiver(phrases, unversioned(value), NamedPlace(phrases.chain, phrases.chain.name))
-
-
 def _set(phrases: Phrases, *values: Any) -> str:
     """Return the accounts that the optional ones of *values* name."""
     named = []
@@ -123,39 +198,96 @@ def _set(phrases: Phrases, *values: Any) -> str:
     return " and ".join(dict.fromkeys(named))
 
 
-def _subs(phrases: Phrases, values: Any) -> str:
-    return _accounts(phrases, [account for account, _ in values])
+def _origin(phrases: Phrases, value: Any) -> str:
+    """Return in whose name a call is dispatched."""
+    match value:
+        case {"system": "Root"}:
+            return "root"
+        case {"system": {"Signed": who}}:
+            return phrases.account(who)
+    ((pallet, kind),) = value.items()
+    if not isinstance(kind, str):
+        raise NoPhrase
+    return f"the origin {pallet}.{kind}"
 
 
-def _buyer(phrases: Phrases, value: Any) -> str:
-    return "anyone" if value is None else phrases.account(value)
+def _way(phrases: Phrases, kind: Any, place: Any) -> str:
+    """Return how assets come to the chain at *place*."""
+    match kind:
+        case "Teleport":
+            return "by teleport"
+        case "LocalReserve":
+            return f"reserve on {phrases.here}"
+        case "DestinationReserve":
+            return f"reserve on {phrases.at(place).here}"
+    return "over another reserve"
 
 
-#: Values that name nobody.
-NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
-_PART = re.compile(r"\{(\w+):([\w,]+)\}")
+def _least(phrases: Phrases, value: int, identity: Any) -> str:
+    return "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
+
+
+def _most(phrases: Phrases, value: int, identity: Any) -> str:
+    return "at any price" if value == ANY_MOST else f"for at most {phrases.amount(value, identity)}"
+
+
+def _contract(phrases: Phrases, target: Any) -> str:
+    """Return the contract at an address, a new one if that is none: what it does is not known."""
+    contract = "a new contract" if target is None else f"the contract at 0x{target.hex()}"
+    phrases.reading.misses(f"what {contract} does is not known")
+    return contract
+
+
+def _gas(phrases: Phrases, limit: Any) -> str:  # noqa: ARG001 - parts are alike
+    return f"{limit['ref_time']} picoseconds" if isinstance(limit, Mapping) else f"{limit} gas"
+
+
+def _number(noun: str) -> Callable[[Phrases, int], str]:
+    return lambda _, number: f"{number} {noun}{'s' * (number != 1)}"
+
+
+_VERSION = re.compile(r"V\d")
 #: How a part is written, by what stands before its fields.
 _PARTS: Mapping[str, Callable[..., str]] = {
+    "here": lambda phrases, _: phrases.here,
     "native": Phrases.native,
-    "listed": Phrases.listed,
-    "placed": Phrases.placed,
+    "symbol": lambda phrases, _: phrases.assets.native(phrases.chain).display_name,
+    "product": lambda phrases, value, times: phrases.native(value * times),
+    "amount": Phrases.amount,
+    "amounts": _amounts,
+    "pooled": lambda _, value, number: f"{value} smallest units of the pool asset {number}",
+    "least": _least,
+    "most": _most,
+    "percent": lambda _, parts: to_whole(parts, 4),
     "asset": Phrases.asset,
     "account": Phrases.account,
     "accounts": _accounts,
-    "count": _count,
-    "plain": _plain,
-    "hex": _hex,
+    "subs": lambda phrases, pairs: _accounts(phrases, [account for account, _ in pairs]),
+    "set": _set,
     "payee": _payee,
+    "signatories": lambda _, others: f"{len(others) + 1} signatories",
+    "origin": _origin,
     "power": _power,
-    "delay": _delay,
-    "until": _until,
-    "amounts": _amounts,
     "vote": _vote,
     "extra": _extra,
-    "place": _place,
-    "set": _set,
-    "call": say_inner,
-    "hash": say_hash,
-    "subs": _subs,
-    "buyer": _buyer,
+    "count": lambda _, values: str(len(values)),
+    "blocks": _number("block"),
+    "pools": lambda phrases, route: _number("pool")(phrases, len(route)),
+    "plain": _plain,
+    "hex": _hex,
+    "hash": _hash,
+    "call": _call,
+    "encoded": _encoded,
+    "contract": _contract,
+    "created": lambda phrases, _: _contract(phrases, None),
+    "gas": _gas,
+    "assets": say_assets,
+    "item": say_item,
+    "filter": say_filter,
+    "receiver": say_receiver,
+    "place": lambda phrases, location: phrases.at(location).here,
+    "program": say_program,
+    "transfers": say_transfers,
+    "descent": say_descent,
+    "way": _way,
 }
