@@ -5,6 +5,7 @@ Words and checks walk a call with this module alone, so nothing that a sentence 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.errors import InvalidRequest
@@ -23,20 +24,26 @@ _DEPTH = 64
 HeldKind = Literal["RuntimeCall", "Bounded", "VersionedXcm"]
 _KINDS: frozenset[str] = frozenset(("RuntimeCall", "Bounded", "VersionedXcm"))
 
+
+def expand_calls(*names: str) -> Iterator[tuple[str, str]]:
+    """Give pallet and method of the calls that *names* name: `XYK|LBP.sell|buy` are four."""
+    for name in names:
+        pallets, _, methods = name.partition(".")
+        yield from product(pallets.split("|"), methods.split("|"))
+
+
 #: Calls that run the calls inside them at once; of `if_else`, the first.  All others keep them for later.
 RUN_AT_ONCE = frozenset(
-    (
-        *(
-            ("Utility", method)
-            for method in ("batch", "batch_all", "force_batch", "if_else", "as_derivative")
-        ),
-        *(("Utility", method) for method in ("dispatch_as", "dispatch_as_fallible", "with_weight")),
-        *(("Proxy", "proxy"), ("Proxy", "proxy_announced"), ("Recovery", "as_recovered")),
-        *(("Multisig", "as_multi_threshold_1"), ("Multisig", "as_multi")),
-        *(("Sudo", method) for method in ("sudo", "sudo_unchecked_weight", "sudo_as")),
-        *(("Dispatcher", f"dispatch_{name}") for name in ("with_extra_gas", "evm_call", "as_treasury")),
-        *(("Dispatcher", f"dispatch_{name}") for name in ("as_aave_manager", "with_fee_payer")),
-        *(("EVM", "call"), ("Ethereum", "transact")),
+    expand_calls(
+        "Utility.batch|batch_all|force_batch|if_else|as_derivative|dispatch_as|dispatch_as_fallible|with_weight",
+        "Proxy.proxy|proxy_announced",
+        "Recovery.as_recovered",
+        "Multisig.as_multi|as_multi_threshold_1",
+        "Sudo.sudo|sudo_unchecked_weight|sudo_as",
+        "Dispatcher.dispatch_with_extra_gas|dispatch_evm_call|dispatch_as_treasury",
+        "Dispatcher.dispatch_as_aave_manager|dispatch_with_fee_payer",
+        "EVM.call",
+        "Ethereum.transact",
     )
 )
 #: The address at which Hydration dispatches the encoded call that it is given.

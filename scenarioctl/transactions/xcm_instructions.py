@@ -89,7 +89,7 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
     ),
     # How the assets come there, it says for each of them.
     "InitiateTransfer": InstructionKind(
-        words="sends {transfers:assets,remote_fees} to {place:destination}, which does {program:remote_xcm,destination}",
+        words="sends {transfers:assets}<remote_fees? and {fees:remote_fees}> to {place:destination}, which does {program:remote_xcm,destination}",
         onward="destination",
         program="remote_xcm",
         runs="there",
@@ -99,7 +99,9 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
     "SetAppendix": InstructionKind(words="at its end does {program}", program="*", runs="at end"),
     "SetErrorHandler": InstructionKind(words="on an error does {program}", program="*", runs="on error"),
     "ExecuteWithOrigin": InstructionKind(
-        words="{descent:descendant_origin} does {program:xcm}", program="xcm", changes_origin=True
+        words="<descendant_origin?as {inside:descendant_origin} within its origin|without an origin> does {program:xcm}",
+        program="xcm",
+        changes_origin=True,
     ),
     "ExchangeAsset": InstructionKind(
         words="exchanges {filter:give} for at least {assets:want}", followed=False
@@ -123,7 +125,7 @@ def kind_of(name: str) -> InstructionKind:
 
 
 def read_instruction(value: Any) -> tuple[str, Any]:
-    """Return an instruction's name and fields."""
+    """Return name and fields of an instruction, or of any other variant."""
     return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
 
 

@@ -7,9 +7,8 @@ what moves money; neither is ever left out.  To word another call, add a row to 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.rights import RIGHTS, Right
+from scenarioctl.transactions.rights import RIGHTS
 from scenarioctl.transactions.wording import contracts, nested_calls, ordinary_calls, transfers, xcm_calls
 from scenarioctl.transactions.wording.nested_calls import say_named
 from scenarioctl.transactions.wording.phrases import (
@@ -21,7 +20,7 @@ from scenarioctl.transactions.wording.phrases import (
     Tables,
     Words,
 )
-from scenarioctl.transactions.wording.sentences import NOBODY, fill
+from scenarioctl.transactions.wording.sentences import fill, given_to, rows
 from scenarioctl.transactions.xcm_programs import named_accounts
 
 if TYPE_CHECKING:
@@ -77,9 +76,12 @@ def _say(phrases: Phrases, call: Call) -> str:
     words, right = WORDS.get(key), RIGHTS.get(key)
     said = []
     try:
-        if right is not None and _is_given(right, call):
+        if right is not None and (given := given_to(right, call.args)) is not None:
             reading.note(Danger.RIGHT)
-            said.append(_grant(phrases, right, call))
+            said.append(f"{fill(phrases, right, call.args)}, on {phrases.here}")
+            # Something that names no account is for nobody known.
+            accounts = frozenset(who for value in given for who in [*named_accounts(value)] or [b""])
+            reading.grants(GrantedRight(sentence=said[0], accounts=accounts))
         if words is not None and (not said or _DANGERS[key] is Danger.MONEY):
             reading.note(_DANGERS[key])
             said.append(words(phrases, call.args))
@@ -89,32 +91,7 @@ def _say(phrases: Phrases, call: Call) -> str:
     return ", and ".join(said) or say_named(phrases, call)
 
 
-def _is_given(right: Right, call: Call) -> bool:
-    return not right.to or any(call.args.get(field) not in NOBODY for field in right.to)
-
-
-def _grant(phrases: Phrases, right: Right, call: Call) -> str:
-    sentence = f"{fill(phrases, right.words, call.args)}, on {phrases.here}"
-    given = [value for field in right.to if (value := call.args[field]) not in NOBODY]
-    # Something that names no account is for nobody known.
-    accounts = frozenset(who for value in given for who in [*named_accounts(value)] or [b""])
-    phrases.reading.grants(GrantedRight(sentence=sentence, accounts=accounts))
-    return sentence
-
-
-def _remark(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    text = args["remark"]
-    try:
-        shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
-    except UnicodeDecodeError:
-        shown = f"{len(text)} bytes"
-    return f"writes {shown} to the history of {phrases.here}"
-
-
-_REMARKS: Mapping[tuple[str, str], Words] = {
-    ("System", "remark"): _remark,
-    ("System", "remark_with_event"): _remark,
-}
+_REMARKS = rows({"System.remark|remark_with_event": "writes {text:remark} to the history of {here}"})
 #: The tables of words, with how dangerous their calls are; what holds other calls is as dangerous as they are.
 KINDS: tuple[tuple[Danger, Mapping[tuple[str, str], Words]], ...] = (
     (Danger.MONEY, transfers.WORDS),
@@ -126,6 +103,6 @@ KINDS: tuple[tuple[Danger, Mapping[tuple[str, str], Words]], ...] = (
     (Danger.OTHER, nested_calls.WORDS),
     (Danger.REMARK, _REMARKS),
 )
-_DANGERS = {key: danger for danger, rows in KINDS for key in rows}
+_DANGERS = {key: danger for danger, table in KINDS for key in table}
 #: (pallet, method) -> how it is said.
-WORDS: Mapping[tuple[str, str], Words] = {key: words for _, rows in KINDS for key, words in rows.items()}
+WORDS: Mapping[tuple[str, str], Words] = {key: words for _, table in KINDS for key, words in table.items()}

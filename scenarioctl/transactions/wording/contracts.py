@@ -9,7 +9,7 @@ from scenarioctl.transactions.wording.sentences import fill, rows, sentence
 
 #: Before the number of an asset in its address, …
 _ASSET = bytes(15) + b"\1"
-#: … which these functions of ERC-20 are called at: `transfer`, and `approve`, with an account and an amount.
+#: … which these functions of ERC-20 are called at, with an account and an amount.
 _TRANSFER, _APPROVE = bytes.fromhex("a9059cbb"), bytes.fromhex("095ea7b3")
 _ERC20 = 4 + 32 + 32
 
@@ -46,6 +46,8 @@ def _contract(called: str, gas: str, data: str, around: str = "") -> str:
 
 
 _CALL = _contract("calls {contract:target}", "gas_limit", "input")
+_PERMIT = _contract("calls by permit {contract:to}", "gas_limit", "data")
+_CREATE = _contract("creates {created}", "weight_limit", "data")
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {
     ("EVM", "call"): _evm_call,
@@ -56,17 +58,10 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ),
     **rows(
         {
-            "EVM.create": _contract("creates {created}", "gas_limit", "init"),
-            "EVM.create2": _contract("creates {created}", "gas_limit", "init"),
-            "MultiTransactionPayment.dispatch_permit": _contract(
-                "calls by permit {contract:to}", "gas_limit", "data"
-            ),
-            "Revive.call": _contract("calls {contract:dest}", "weight_limit", "data"),
-            "Revive.eth_call": _contract("calls {contract:dest}", "weight_limit", "data"),
-            **{
-                f"Revive.{method}": _contract("creates {created}", "weight_limit", "data")
-                for method in ("instantiate", "instantiate_with_code", "eth_instantiate_with_code")
-            },
+            "EVM.create|create2": _contract("creates {created}", "gas_limit", "init"),
+            "MultiTransactionPayment.dispatch_permit": _PERMIT,
+            "Revive.call|eth_call": _contract("calls {contract:dest}", "weight_limit", "data"),
+            "Revive.instantiate|instantiate_with_code|eth_instantiate_with_code": _CREATE,
         }
     ),
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from scenarioctl.transactions.wording.phrases import Words
 from scenarioctl.transactions.wording.sentences import rows
 
-_MINING = ("OmnipoolLiquidityMining", "XYKLiquidityMining")
+_MINING = "OmnipoolLiquidityMining|XYKLiquidityMining"
 _CROWDLOAN = "the crowdloan of the parachain {plain:index}"
 _MONEY: Mapping[str, str] = {
     "Staking.bond": "stakes {native:value}, with rewards to {payee:payee},",
@@ -35,9 +35,8 @@ _MONEY: Mapping[str, str] = {
     "NominationPools.claim_commission": "claims the commission of the nomination pool {plain:pool_id}",
     "ConvictionVoting.unlock": "unlocks what {account:target} voted with on the track {plain:class}, if nothing else locks it,",
     "Democracy.unlock": "unlocks what {account:target} voted with, if nothing else locks it,",
-    "Vesting.vest": "unlocks what has vested for the signer",
+    "Vesting.vest|claim": "unlocks what has vested for the signer",
     "Vesting.vest_other": "unlocks what has vested for {account:target}",
-    "Vesting.claim": "unlocks what has vested for the signer",
     "Vesting.claim_for": "unlocks what has vested for {account:dest}",
     "Crowdloan.contribute": f"contributes {{native:value}} to {_CROWDLOAN}",
     "Crowdloan.contribute_all": f"contributes all that the signer has to {_CROWDLOAN}",
@@ -75,20 +74,11 @@ _MONEY: Mapping[str, str] = {
     "Referrals.claim_rewards": "claims the signer's referral rewards",
     "Referrals.convert": "converts the referral rewards in {asset:asset_id}, for those who earned them,",
     "Referrals.register_code": "registers the referral code {plain:code} for a fee",
-    **{
-        f"{pallet}.claim_rewards": "claims the rewards of the deposit {plain:deposit_id} in the farm {plain:yield_farm_id}"
-        for pallet in _MINING
-    },
-    **{
-        f"{pallet}.withdraw_shares": "takes the deposit {plain:deposit_id} out of the farm {plain:yield_farm_id}, with its rewards,"
-        for pallet in _MINING
-    },
+    f"{_MINING}.claim_rewards": "claims the rewards of the deposit {plain:deposit_id} in the farm {plain:yield_farm_id}",
+    f"{_MINING}.withdraw_shares": "takes the deposit {plain:deposit_id} out of the farm {plain:yield_farm_id}, with its rewards,",
     "OmnipoolLiquidityMining.exit_farms": "takes the deposit {plain:deposit_id} out of {count:yield_farm_ids} farms, with its rewards,",
     "XYKLiquidityMining.exit_farms": "takes the deposit {plain:deposit_id} out of {count:farm_entries} farms, with its rewards,",
-    **{
-        f"{pallet}.redeposit_shares": "puts the deposit {plain:deposit_id} also into the farm {plain:yield_farm_id}"
-        for pallet in _MINING
-    },
+    f"{_MINING}.redeposit_shares": "puts the deposit {plain:deposit_id} also into the farm {plain:yield_farm_id}",
     "OmnipoolLiquidityMining.deposit_shares": "puts the position {plain:position_id} into the farm {plain:yield_farm_id}",
     "OmnipoolLiquidityMining.join_farms": "puts the position {plain:position_id} into {count:farm_entries} farms",
     "XYKLiquidityMining.deposit_shares": "puts {plain:shares_amount} pool shares into the farm {plain:yield_farm_id}",
@@ -102,10 +92,9 @@ _OTHER: Mapping[str, str] = {
     "FastUnstake.deregister": "takes back the signer's fast unstake",
     "NominationPools.set_claim_permission": "lets claims of the signer's pool rewards, for the signer, be {plain:permission}",
     "ConvictionVoting.vote": "votes on the referendum {plain:poll_index}: {vote:vote},",
-    "ConvictionVoting.remove_vote": "removes the signer's vote on the referendum {plain:index}",
+    "ConvictionVoting|Democracy.remove_vote": "removes the signer's vote on the referendum {plain:index}",
     "ConvictionVoting.undelegate": "stops delegating votes on the track {plain:class}",
     "Democracy.vote": "votes on the referendum {plain:ref_index}: {vote:vote},",
-    "Democracy.remove_vote": "removes the signer's vote on the referendum {plain:index}",
     "Democracy.undelegate": "stops delegating votes",
     "Proxy.create_pure": "creates an account that the signer controls as its proxy of the type {plain:proxy_type}",
     "Proxy.remove_proxy": "takes back from {account:delegate} the right to act as the signer's proxy of the type {plain:proxy_type}",
@@ -129,10 +118,8 @@ _OTHER: Mapping[str, str] = {
     "Indices.free": "gives up the index {plain:index}",
     "Claims.attest": "agrees to the statement {plain:statement}",
     "VoterList.rebag": "puts {account:dislocated} in its place in the list of voters",
-    "Assets.cancel_approval": "takes back what {account:delegate} may transfer of the signer's {asset:id}",
-    "ForeignAssets.cancel_approval": "takes back what {account:delegate} may transfer of the signer's {asset:id}",
-    "Assets.touch": "opens an account for {asset:id}, for a deposit,",
-    "ForeignAssets.touch": "opens an account for {asset:id}, for a deposit,",
+    "Assets|ForeignAssets.cancel_approval": "takes back what {account:delegate} may transfer of the signer's {asset:id}",
+    "Assets|ForeignAssets.touch": "opens an account for {asset:id}, for a deposit,",
     "Assets.set_metadata": "names {asset:id} {plain:name} with the symbol {plain:symbol} and {plain:decimals} decimals",
     "AssetConversion.create_pool": "creates a pool of {asset:asset1} and {asset:asset2}, for a fee,",
     "AssetConversion.touch": "opens accounts for the pool of {asset:asset1} and {asset:asset2}",
@@ -142,8 +129,7 @@ _OTHER: Mapping[str, str] = {
     "MultiTransactionPayment.set_currency": "pays fees in {asset:currency} from now on",
     "EVMAccounts.bind_evm_address": "binds this account to its EVM address",
     "Referrals.link_code": "links the signer to the referral code {plain:code}",
-    "XcmPallet.remove_all_authorized_aliases": "takes back all rights to act as this account with XCM programs",
-    "PolkadotXcm.remove_all_authorized_aliases": "takes back all rights to act as this account with XCM programs",
+    "XcmPallet|PolkadotXcm.remove_all_authorized_aliases": "takes back all rights to act as this account with XCM programs",
     "Revive.map_account": "maps this account to its address for contracts, for a deposit,",
     "Revive.unmap_account": "takes back the address of this account for contracts",
 }

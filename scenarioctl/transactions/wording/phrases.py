@@ -8,8 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
-from scenarioctl.chains.locations import write_location
+from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.xcm_instructions import read_instruction
 from scenarioctl.transactions.xcm_programs import chain_at
 
 if TYPE_CHECKING:
@@ -117,13 +118,11 @@ class Phrases:
         return replace(self, place=place, here=place.name if place else here)
 
     def native(self, value: int) -> str:
-        return self.assets.native(self.chain).amount(value)
+        return self.assets.native(self.chain).amount(_whole(value))
 
     def amount(self, value: int, identity: Any) -> str:
         """Return an amount of an asset, which its number or its location seen from here names."""
-        if not isinstance(value, int):
-            raise NoPhrase
-        asset = self._listed(identity)
+        asset, value = self._listed(identity), _whole(value)
         return asset.amount(value) if asset else f"{value} smallest units of {self.asset(identity)}"
 
     def asset(self, identity: Any) -> str:
@@ -152,6 +151,26 @@ class Phrases:
         if not isinstance(value, bytes):
             raise NoPhrase
         return ACCOUNT_FORMATS[len(value)].format(value, (self.place or self.chain).ss58_prefix)
+
+    def receiver(self, location: Any, seen_from: Any = None) -> str:
+        """Return the account that a location names, seen from here or from the place *seen_from*."""
+        if seen_from is not None:
+            return self.at(seen_from).receiver(location)
+        *around, last = junctions_of(location) or [None]
+        for form in ACCOUNT_FORMATS.values():
+            if isinstance(last, Mapping) and set(last) == {form.junction_name}:
+                there, inner = self.at({**location, "interior": interior(around)}), last[form.junction_name]
+                network = read_instruction(inner.get("network"))[0]
+                beside = "" if inner.get("network") is None else f" (of the network {network})"
+                where = f" on {there.here}" if around or location["parents"] else ""
+                return f"{there.account(inner[form.junction_field])}{beside}{where}"
+        return f"the account of {self.at(location).here}"
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise NoPhrase
+    return value
 
 
 def counted(said: Iterable[str]) -> list[str]:

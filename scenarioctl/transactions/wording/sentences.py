@@ -9,22 +9,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.chains.locations import write_location
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX, to_whole
-from scenarioctl.transactions.inner_calls import read_call
+from scenarioctl.transactions.inner_calls import expand_calls, read_call
+from scenarioctl.transactions.rights import GIVEN_TO
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
-from scenarioctl.transactions.wording.xcm_values import (
-    say_assets,
-    say_descent,
-    say_filter,
-    say_item,
-    say_receiver,
-    say_transfers,
-)
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
 
 #: Values that name nobody.
-NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
+_NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
 #: Least amounts that protect nothing, and most amounts that protect nothing.
 ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
 #: What the types of proxies that a runtime calls so may do; others are named.
@@ -49,9 +43,10 @@ def sentence(*templates: str) -> Words:
 
 
 def rows(templates: Mapping[str, str], end: str = "") -> dict[tuple[str, str], Words]:
-    """Return the words of each `Pallet.method`; all of them have the same *end*."""
-    named = {name.partition("."): sentence(template + end) for name, template in templates.items()}
-    return {(pallet, method): words for (pallet, _, method), words in named.items()}
+    """Return the words of each call that the keys name; all of them have the same *end*."""
+    return {
+        key: sentence(template + end) for name, template in templates.items() for key in expand_calls(name)
+    }
 
 
 def fill(phrases: Phrases, template: str, args: Any) -> str:
@@ -61,17 +56,33 @@ def fill(phrases: Phrases, template: str, args: Any) -> str:
     `<field+text|else>` if that isn't 0 or empty either.  `a.b.0` is a value in the field `a`, and `a.*` the only one in it.
     """
 
+    def part(found: "re.Match[str]") -> str:
+        how, fields = found.groups()
+        return _PARTS[how](phrases, *(find_value(args, field) for field in fields.split(",")))
+
+    return _PART.sub(part, _choose(template, args))
+
+
+def given_to(template: str, args: Mapping[str, Any]) -> list[Any] | None:
+    """Return whom the right that *template* tells of is given to; None if its fields name nobody."""
+    parts = _PART.findall(_choose(template, args))
+    named = [
+        find_value(args, field) for how, fields in parts if how in GIVEN_TO for field in fields.split(",")
+    ]
+    given = [value for value in named if value not in _NOBODY]
+    return None if named and not given else given
+
+
+def _choose(template: str, args: Any) -> str:
+    """Return *template* with the texts that its `<field?…>` let through."""
+
     def option(found: "re.Match[str]") -> str:
         field, mark, text, other = found.groups()
         value = find_value(args, field)
         is_there = bool(value) if mark == "+" else value is not None and value is not False
         return text if is_there else other
 
-    def part(found: "re.Match[str]") -> str:
-        how, fields = found.groups()
-        return _PARTS[how](phrases, *(find_value(args, field) for field in fields.split(",")))
-
-    return _PART.sub(part, _OPTION.sub(option, template))
+    return _OPTION.sub(option, template)
 
 
 def find_value(args: Any, path: str) -> Any:
@@ -131,16 +142,6 @@ def _encoded(phrases: Phrases, value: Any) -> str:
     return said if chain.name == phrases.chain.name else f"{said}, as {table} reads it"
 
 
-def _hash(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
-    if not isinstance(value, bytes):
-        raise NoPhrase
-    return f"a call of which only the hash 0x{value.hex()} is known"
-
-
-def _accounts(phrases: Phrases, values: Any) -> str:
-    return " and ".join(map(phrases.account, values)) if values else "nobody"
-
-
 def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
     if isinstance(value, bytes):
         try:
@@ -153,38 +154,17 @@ def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are ali
     raise NoPhrase
 
 
+def _text(phrases: Phrases, data: bytes) -> str:  # noqa: ARG001 - parts are alike
+    try:
+        return shorten(data.decode("utf-8"), 80) if data else "nothing"
+    except UnicodeDecodeError:
+        return f"{len(data)} bytes"
+
+
 def _hex(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
     """Return bytes, or all of those in a value, as hex."""
     values = value.values() if isinstance(value, Mapping) else (value,)
-    return " ".join(f"0x{bytes(each).hex()}" for each in values)
-
-
-def _payee(phrases: Phrases, value: Any) -> str:
-    kinds = {"Staked": "the stake itself", "Stash": "the staking account", "None": "nobody"}
-    return phrases.account(value["Account"]) if isinstance(value, Mapping) else kinds[value]
-
-
-def _power(phrases: Phrases, kind: Any) -> str:  # noqa: ARG001 - parts are alike
-    return _POWERS.get(kind, f"act for this account as its proxy of the type {kind}")
-
-
-def _amounts(phrases: Phrases, items: Any) -> str:
-    pairs = [(each["asset_id"], each["amount"]) if isinstance(each, Mapping) else each for each in items]
-    return " and ".join(phrases.amount(value, identity) for identity, value in pairs) or "nothing"
-
-
-def _vote(phrases: Phrases, value: Any) -> str:
-    ((kind, vote),) = value.items()
-    if kind != "Standard":
-        return " and ".join(f"{name} with {phrases.native(amount)}" for name, amount in vote.items())
-    encoded = vote["vote"]
-    encoded = encoded if isinstance(encoded, int) else encoded[0]
-    side, conviction = ("aye" if encoded & 128 else "nay"), encoded & 127
-    return f"{side} with {phrases.native(vote['balance'])}, locked by conviction {conviction}"
-
-
-def _extra(phrases: Phrases, value: Any) -> str:
-    return "the rewards" if value == "Rewards" else phrases.native(value["FreeBalance"])
+    return " ".join(f"0x{each.hex()}" for each in values)
 
 
 def _set(phrases: Phrases, *values: Any) -> str:
@@ -193,7 +173,7 @@ def _set(phrases: Phrases, *values: Any) -> str:
     for value in values:
         if isinstance(value, Mapping) and set(value) in ({"Set"}, {"Account"}):
             (value,) = value.values()
-        if value not in NOBODY:
+        if value not in _NOBODY:
             named.append(phrases.account(value[-1] if isinstance(value, (list, tuple)) else value))
     return " and ".join(dict.fromkeys(named))
 
@@ -211,18 +191,6 @@ def _origin(phrases: Phrases, value: Any) -> str:
     return f"the origin {pallet}.{kind}"
 
 
-def _way(phrases: Phrases, kind: Any, place: Any) -> str:
-    """Return how assets come to the chain at *place*."""
-    match kind:
-        case "Teleport":
-            return "by teleport"
-        case "LocalReserve":
-            return f"reserve on {phrases.here}"
-        case "DestinationReserve":
-            return f"reserve on {phrases.at(place).here}"
-    return "over another reserve"
-
-
 def _least(phrases: Phrases, value: int, identity: Any) -> str:
     return "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
 
@@ -238,56 +206,92 @@ def _contract(phrases: Phrases, target: Any) -> str:
     return contract
 
 
-def _gas(phrases: Phrases, limit: Any) -> str:  # noqa: ARG001 - parts are alike
-    return f"{limit['ref_time']} picoseconds" if isinstance(limit, Mapping) else f"{limit} gas"
-
-
 def _number(noun: str) -> Callable[[Phrases, int], str]:
     return lambda _, number: f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _each(template: str, nothing: str) -> Words:
+    """Return how a list is written of which each item is written by *template*."""
+    return lambda phrases, items: " and ".join(fill(phrases, template, item) for item in items) or nothing
+
+
+def _by_kind(**templates: str) -> Callable[..., str]:
+    """Return how a variant is written: by the template of its name, from what it holds and any other values."""
+
+    def say(phrases: Phrases, value: Any, *others: Any) -> str:
+        kind, inner = read_instruction(value)
+        return fill(phrases, templates[kind], (inner, *others) if others else inner)
+
+    return say
 
 
 _VERSION = re.compile(r"V\d")
 #: How a part is written, by what stands before its fields.
 _PARTS: Mapping[str, Callable[..., str]] = {
     "here": lambda phrases, _: phrases.here,
+    "place": lambda phrases, location: phrases.at(location).here,
     "native": Phrases.native,
-    "symbol": lambda phrases, _: phrases.assets.native(phrases.chain).display_name,
     "product": lambda phrases, value, times: phrases.native(value * times),
+    "symbol": lambda phrases, _: phrases.assets.native(phrases.chain).display_name,
     "amount": Phrases.amount,
-    "amounts": _amounts,
+    "amounts": _each("{amount:amount,asset_id}", "nothing"),
+    "currencies": _each("{amount:1,0}", "nothing"),
     "pooled": lambda _, value, number: f"{value} smallest units of the pool asset {number}",
     "least": _least,
     "most": _most,
     "percent": lambda _, parts: to_whole(parts, 4),
     "asset": Phrases.asset,
     "account": Phrases.account,
-    "accounts": _accounts,
-    "subs": lambda phrases, pairs: _accounts(phrases, [account for account, _ in pairs]),
+    "accounts": _each("{account}", "nobody"),
+    "whose": Phrases.account,
+    "subs": _each("{account:0}", "nobody"),
     "set": _set,
-    "payee": _payee,
+    "payee": _by_kind(
+        Staked="the stake itself", Stash="the staking account", Account="{account}", **{"None": "nobody"}
+    ),
     "signatories": lambda _, others: f"{len(others) + 1} signatories",
     "origin": _origin,
-    "power": _power,
-    "vote": _vote,
-    "extra": _extra,
+    "power": lambda _, kind: _POWERS.get(kind, f"act for this account as its proxy of the type {kind}"),
+    "vote": _by_kind(
+        Standard="{side:vote} with {native:balance}, locked by conviction {conviction:vote}",
+        Split="aye with {native:aye} and nay with {native:nay}",
+        SplitAbstain="aye with {native:aye} and nay with {native:nay} and abstain with {native:abstain}",
+    ),
+    "side": lambda _, vote: "aye" if vote & 128 else "nay",
+    "conviction": lambda _, vote: str(vote & 127),
+    "extra": _by_kind(Rewards="the rewards", FreeBalance="{native}"),
     "count": lambda _, values: str(len(values)),
     "blocks": _number("block"),
     "pools": lambda phrases, route: _number("pool")(phrases, len(route)),
     "plain": _plain,
+    "text": _text,
     "hex": _hex,
-    "hash": _hash,
+    "hash": sentence("a call of which only the hash {hex} is known"),
     "call": _call,
     "encoded": _encoded,
     "contract": _contract,
     "created": lambda phrases, _: _contract(phrases, None),
-    "gas": _gas,
-    "assets": say_assets,
-    "item": say_item,
-    "filter": say_filter,
-    "receiver": say_receiver,
-    "place": lambda phrases, location: phrases.at(location).here,
+    "gas": sentence("{plain:ref_time} picoseconds", "{plain} gas"),
+    "item": sentence("{amount:fun.Fungible,id}", "<fun.NonFungible+a non-fungible item of {asset:id}>"),
+    "assets": _each("{item}", "no assets"),
+    "filter": _by_kind(Definite="{assets}", Wild="{wild}"),
+    "wild": _by_kind(
+        All="everything that is left",
+        AllCounted="everything that is left, of at most {counted}",
+        AllOf="all that is left of {asset:id}",
+        AllOfCounted="all that is left of {asset:id}",
+    ),
+    "counted": _number("asset"),
+    "kind": lambda _, value: read_instruction(value)[0],
+    "transfers": _each("{filter:*} ({kind})", "no assets"),
+    "fees": sentence("{filter:*} for fees ({kind})"),
+    "receiver": Phrases.receiver,
+    "inside": lambda _, junctions: write_location({"parents": 0, "interior": junctions}) or "an account",
     "program": say_program,
-    "transfers": say_transfers,
-    "descent": say_descent,
-    "way": _way,
+    "way": _by_kind(
+        Teleport="by teleport",
+        LocalReserve="reserve on {here}",
+        DestinationReserve="reserve on {place:1}",
+        RemoteReserve="over another reserve",
+    ),
 }

@@ -2,43 +2,38 @@
 
 from collections.abc import Mapping
 
+from scenarioctl.transactions.inner_calls import expand_calls
 from scenarioctl.transactions.wording.phrases import Words
 from scenarioctl.transactions.wording.sentences import ANY_LEAST as ANY_LEAST
 from scenarioctl.transactions.wording.sentences import ANY_MOST as ANY_MOST
 from scenarioctl.transactions.wording.sentences import rows, sentence
 
-#: Pallets of assets that are instances of `pallet_assets`, and how an amount of theirs is written.
-_FUNGIBLES = {"Assets": "amount", "ForeignAssets": "amount", "PoolAssets": "pooled"}
-#: Plain transfers to one account, which many of in a batch are summed up: how the amount is written, and the receiver.
+#: Plain transfers to one account, of which many in a batch are summed up: how the amount is written, and the receiver.
 PAYMENTS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("Balances", "transfer"): ("native:value", "dest"),
-    ("Balances", "transfer_keep_alive"): ("native:value", "dest"),
-    ("Balances", "transfer_allow_death"): ("native:value", "dest"),
-    ("Tokens", "transfer"): ("amount:amount,currency_id", "dest"),
-    ("Tokens", "transfer_keep_alive"): ("amount:amount,currency_id", "dest"),
-    ("Currencies", "transfer"): ("amount:amount,currency_id", "dest"),
-    ("Currencies", "transfer_native_currency"): ("native:amount", "dest"),
-    **{
-        (pallet, method): (f"{how}:amount,id", "target")
-        for pallet, how in _FUNGIBLES.items()
-        for method in ("transfer", "transfer_keep_alive")
-    },
+    key: payment
+    for name, payment in {
+        "Balances.transfer|transfer_keep_alive|transfer_allow_death": ("native:value", "dest"),
+        "Assets|ForeignAssets.transfer|transfer_keep_alive": ("amount:amount,id", "target"),
+        "PoolAssets.transfer|transfer_keep_alive": ("pooled:amount,id", "target"),
+        "Tokens.transfer|transfer_keep_alive": ("amount:amount,currency_id", "dest"),
+        "Currencies.transfer": ("amount:amount,currency_id", "dest"),
+        "Currencies.transfer_native_currency": ("native:amount", "dest"),
+    }.items()
+    for key in expand_calls(name)
 }
 
 
-def _fungible(pallet: str, how: str) -> dict[str, str]:
-    """Return the rows of one of `_FUNGIBLES`."""
-    amount = f"{{{how}:amount,id}}"
+def _fungible(pallets: str, amount: str) -> dict[str, str]:
+    """Return the rows of instances of `pallet_assets`."""
     return {
-        f"{pallet}.force_transfer": f"transfers {amount} from {{account:source}} to {{account:dest}}",
-        f"{pallet}.transfer_approved": f"transfers {amount} from {{account:owner}} to {{account:destination}}",
-        f"{pallet}.mint": f"mints {amount} for {{account:beneficiary}}",
-        f"{pallet}.burn": f"burns up to {amount} of {{account:who}}",
+        f"{pallets}.force_transfer": f"transfers {amount} from {{account:source}} to {{account:dest}}",
+        f"{pallets}.transfer_approved": f"transfers {amount} from {{account:owner}} to {{account:destination}}",
+        f"{pallets}.mint": f"mints {amount} for {{account:beneficiary}}",
+        f"{pallets}.burn": f"burns up to {amount} of {{account:who}}",
     }
 
 
 _ALL = "transfers all {%s} of the signer<keep_alive? but the existential deposit> to {account:dest}"
-_ITEM = "transfers item {plain:item} of collection {plain:collection} to {account:dest}"
 _LOCKED = (
     "transfers {native:schedule.locked}%s to {account:target} on {here}, "
     "released from block {plain:schedule.starting_block} on by {native:schedule.per_block} a block"
@@ -85,13 +80,12 @@ WORDS: Mapping[tuple[str, str], Words] = {
             "Balances.force_transfer": "transfers {native:value} from {account:source} to {account:dest}",
             "Balances.transfer_all": _ALL % "symbol",
             "Balances.burn": "burns {native:value} of the signer",
-            "Assets.transfer_all": _ALL % "asset:id",
-            "ForeignAssets.transfer_all": _ALL % "asset:id",
+            "Assets|ForeignAssets.transfer_all": _ALL % "asset:id",
             "Tokens.transfer_all": _ALL % "asset:currency_id",
             "Tokens.force_transfer": "transfers {amount:amount,currency_id} from {account:source} to {account:dest}",
-            **{name: words for row in _FUNGIBLES.items() for name, words in _fungible(*row).items()},
-            "Uniques.transfer": _ITEM,
-            "Nfts.transfer": _ITEM,
+            **_fungible("Assets|ForeignAssets", "{amount:amount,id}"),
+            **_fungible("PoolAssets", "{pooled:amount,id}"),
+            "Uniques|Nfts.transfer": "transfers item {plain:item} of collection {plain:collection} to {account:dest}",
         },
         " on {here}",
     ),
@@ -104,10 +98,8 @@ WORDS: Mapping[tuple[str, str], Words] = {
             "Router.sell_all": "sells all {asset:asset_in} of the signer {least:min_amount_out,asset_out} on {here}"
             + _route(),
             "Router.buy": _buys("amount_out", "max_amount_in") + _route(),
-            "XYK.sell": _sells("amount", "max_limit"),
-            "XYK.buy": _buys("amount", "max_limit"),
-            "LBP.sell": _sells("amount", "max_limit"),
-            "LBP.buy": _buys("amount", "max_limit"),
+            "XYK|LBP.sell": _sells("amount", "max_limit"),
+            "XYK|LBP.buy": _buys("amount", "max_limit"),
             "Stableswap.sell": _sells("amount_in", "min_buy_amount"),
             "Stableswap.buy": _buys("amount_out", "max_sell_amount"),
             "HSM.sell": _sells("amount_in", "slippage_limit"),

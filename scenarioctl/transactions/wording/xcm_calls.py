@@ -5,7 +5,6 @@ from typing import Any
 
 from scenarioctl.transactions.wording.phrases import Phrases, Words
 from scenarioctl.transactions.wording.sentences import fill, find_value, rows, say_program
-from scenarioctl.transactions.wording.xcm_values import say_receiver
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
@@ -33,7 +32,7 @@ def _onward(phrases: Phrases, program: Any) -> str:
     name, fields = read_instruction(program[0])
     match name, fields:
         case "DepositAsset", {"assets": what, "beneficiary": receiver} if what in _EVERYTHING:
-            return f" for {say_receiver(phrases, receiver)}"
+            return f" for {phrases.receiver(receiver)}"
         case (
             "InitiateTeleport" | "DepositReserveAsset",
             {"assets": what, "dest": place, "xcm": [{"BuyExecution": _}, *rest]},
@@ -45,6 +44,7 @@ def _onward(phrases: Phrases, program: Any) -> str:
     return ""
 
 
+_XCM = "|".join(XCM_PALLETS)
 _SENDS = "{assets:assets} from {here} to {place:dest}%s for {receiver:beneficiary,dest}"
 _PROGRAM = "sends an XCM program from {here} to {place:dest}: {program:message,dest}"
 _TOKENS = "from {here} to {receiver:dest}"
@@ -53,26 +53,17 @@ WORDS: Mapping[tuple[str, str], Words] = {
     **{(pallet, "transfer_assets_using_type_and_then"): _type_and_then for pallet in XCM_PALLETS},
     **rows(
         {
-            f"{pallet}.{method}": words
-            for pallet in XCM_PALLETS
-            for method, words in {
-                "teleport_assets": "teleports " + _SENDS % "",
-                "limited_teleport_assets": "teleports " + _SENDS % "",
-                "reserve_transfer_assets": "sends " + _SENDS % " over their reserve",
-                "limited_reserve_transfer_assets": "sends " + _SENDS % " over their reserve",
-                "transfer_assets": "sends " + _SENDS % "",
-                "execute": "executes an XCM program on {here}: {program:message}",
-                "send": _PROGRAM,
-                "claim_assets": "claims {assets:assets} that were trapped on {here} for {receiver:beneficiary}",
-            }.items()
-        }
-    ),
-    **rows(
-        {
+            f"{_XCM}.teleport_assets|limited_teleport_assets": "teleports " + _SENDS % "",
+            f"{_XCM}.reserve_transfer_assets|limited_reserve_transfer_assets": "sends "
+            + _SENDS % " over their reserve",
+            f"{_XCM}.transfer_assets": "sends " + _SENDS % "",
+            f"{_XCM}.execute": "executes an XCM program on {here}: {program:message}",
+            f"{_XCM}.send": _PROGRAM,
+            f"{_XCM}.claim_assets": "claims {assets:assets} that were trapped on {here} for {receiver:beneficiary}",
             "OrmlXcm.send_as_sovereign": _PROGRAM,
             "XTokens.transfer": f"sends {{amount:amount,currency_id}} {_TOKENS}",
             "XTokens.transfer_with_fee": f"sends {{amount:amount,currency_id}} and {{amount:fee,currency_id}} for fees {_TOKENS}",
-            "XTokens.transfer_multicurrencies": f"sends {{amounts:currencies}} {_TOKENS}",
+            "XTokens.transfer_multicurrencies": f"sends {{currencies:currencies}} {_TOKENS}",
             "XTokens.transfer_multiasset": f"sends {{item:asset}} {_TOKENS}",
             "XTokens.transfer_multiasset_with_fee": f"sends {{item:asset}} and {{item:fee}} for fees {_TOKENS}",
             "XTokens.transfer_multiassets": f"sends {{assets:assets}} {_TOKENS}",
