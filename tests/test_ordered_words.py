@@ -1,17 +1,18 @@
 """What a batch says, in the order of danger: nothing that gives a right or moves money is left out."""
 
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.transactions.rights import RIGHTS
 from scenarioctl.transactions.wording.calls import read_rights, say_call
-from scenarioctl.transactions.wording.phrases import Reading
+from scenarioctl.transactions.wording.phrases import Danger, Reading
 from tests.conftest import BOB, BOB_HEX
 from tests.generated_values import Generator
 from tests.messages import says
@@ -25,6 +26,10 @@ UNKNOWN: dict[str, Any] = {"Staking": {"force_no_eras": {}}}
 PROXY: dict[str, Any] = {
     "Proxy": {"add_proxy": {"delegate": {"Id": RAW_BOB}, "proxy_type": "Any", "delay": 0}}
 }
+
+
+POLKADOT = REGISTRY.find("polkadot")
+WEIGHT = {"ref_time": 1, "proof_size": 1}
 
 
 def table_of(chain: Chain) -> RuntimeTable | None:
@@ -128,44 +133,197 @@ def test_an_address_that_is_no_account_is_nobody_known() -> None:
     assert [right.accounts for right in reading.rights] == [{RAW_BOB, b""}]
 
 
-@pytest.mark.parametrize("method", ["batch", "batch_all", "force_batch"])
-def test_no_money_is_left_out_of_random_batches(method: str) -> None:
-    for seed in range(60):
-        random = Random(f"{method} {seed}")
-        told: list[tuple[str, int]] = []
-        calls: list[dict[str, Any]] = []
-        for _ in range(random.randrange(1, 60)):
-            kind = random.randrange(7)
-            amount = random.randrange(1, 10**13)
-            to = random.randbytes(32)
-            transfer = pay(amount, to)
-            if kind < 3:
-                calls.append(random.choice((NOTE, CHILL, UNKNOWN, PROXY)))
-                continue
-            if kind == 3:
-                calls.append({"Staking": {"bond_extra": {"max_additional": amount}}})
-                told.append(("stakes", amount))
-                continue
-            told.append(("plain" if kind < 6 else "nested", amount))
-            through = {"real": {"Id": to}, "force_proxy_type": None, "call": batch(NOTE, transfer)}
-            calls.append(transfer if kind < 6 else {"Proxy": {"proxy": through}})
+class Told(NamedTuple):
+    """A call, and what must be said of it."""
 
-        sentence = say("polkadot", batch(*calls, method=method))
-
-        native = ASSETS.native(REGISTRY.find("polkadot"))
-        plain = [amount for kind, amount in told if kind == "plain"]
-        shown = [amount for kind, amount in told if kind != "plain"]
-        if len(plain) > 8:
-            shown += [sum(plain), *sorted(plain)[-5:]]
-        else:
-            shown += plain
-        assert [amount for amount in shown if native.amount(amount) not in sentence] == [], (seed, sentence)
-        if PROXY in calls:
-            assert sentence.removeprefix("[").startswith(says_of_proxy()), sentence
+    value: dict[str, Any]
+    danger: Danger
+    #: Its sentence, or those of all that it holds.
+    texts: list[str]
+    rights: list[str]
+    #: Of a plain transfer, which may be summed up.
+    amount: int | None = None
 
 
-def says_of_proxy() -> str:
-    return say("polkadot", PROXY)
+class Composer:
+    """Makes calls that hold calls, and says what must be told of them."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.remarks: list[str] = []
+        #: Texts of which the first ones have to come before the second ones.
+        self.ordered: list[tuple[list[str], list[str]]] = []
+
+    def calls(self, depth: int, number: int) -> list[Told]:
+        """Return calls with up to *depth* others around what they do; with many payments, now and then."""
+        held = [self.call(depth) for _ in range(number)]
+        if self.random.randrange(4) == 0:
+            amounts = [self.random.randrange(1, 10**13) for _ in range(self.random.randrange(9, 40))]
+            values = [(amount, pay(amount, self.random.randbytes(32))) for amount in amounts]
+            held += [
+                Told(value, Danger.MONEY, [say("polkadot", value)], [], amount) for amount, value in values
+            ]
+            self.random.shuffle(held)
+        return held
+
+    def leaf(self) -> Told:
+        amount, who = self.random.randrange(1, 10**13), self.random.randbytes(32)
+        value, danger = self.random.choice(
+            (
+                (pay(amount, who), Danger.MONEY),
+                (pay(amount, who), Danger.MONEY),
+                (pay(amount, who), Danger.MONEY),
+                *((value, Danger.MONEY) for value in moving(amount, who)),
+                *((value, Danger.RIGHT) for value in giving(amount, who)),
+                (NOTE, Danger.REMARK),
+                (CHILL, Danger.OTHER),
+                (UNKNOWN, Danger.UNKNOWN),
+            )
+        )
+        sentence = say("polkadot", value)
+        if danger in (Danger.MONEY, Danger.RIGHT):
+            assert ASSETS.native(POLKADOT).amount(amount) in sentence or format_account(who, 0) in sentence, (
+                sentence
+            )
+        texts = [sentence] if danger < Danger.OTHER else []
+        plain = amount if "transfer_keep_alive" in value.get("Balances", {}) else None
+        return Told(value, danger, texts, [sentence] if danger is Danger.RIGHT else [], plain)
+
+    def call(self, depth: int) -> Told:
+        """Return a call with up to *depth* others around what it does."""
+        if depth == 0 or self.random.randrange(3) == 0:
+            return self.leaf()
+        if self.random.randrange(2):
+            return self.batch(self.calls(depth - 1, self.random.choice((1, 2, 4, 14))))
+        inner = self.call(depth - 1)
+        return self.around(inner) if self.random.randrange(5) else self.either(inner, self.call(depth - 1))
+
+    def either(self, main: Told, fallback: Told) -> Told:
+        value = {"Utility": {"if_else": {"main": main.value, "fallback": fallback.value}}}
+        danger = min(main.danger, fallback.danger, Danger.OTHER)
+        return Told(value, danger, main.texts + fallback.texts, main.rights + fallback.rights)
+
+    def around(self, inner: Told) -> Told:
+        account = {"Id": self.random.randbytes(32)}
+        transact = {
+            "origin_kind": "Native",
+            "fallback_max_weight": None,
+            "call": {"encoded": encoded(inner.value)},
+        }
+        value: dict[str, Any] = self.random.choice(
+            (
+                {"Proxy": {"proxy": {"real": account, "force_proxy_type": None, "call": inner.value}}},
+                {"Utility": {"as_derivative": {"index": 3, "call": inner.value}}},
+                {
+                    "Multisig": {
+                        "as_multi_threshold_1": {"other_signatories": [bytes(32)], "call": inner.value}
+                    }
+                },
+                {
+                    "Scheduler": {
+                        "schedule": {"when": 5, "maybe_periodic": None, "priority": 0, "call": inner.value}
+                    }
+                },
+                {"Preimage": {"note_preimage": {"bytes": encoded(inner.value)}}},
+                {
+                    "XcmPallet": {
+                        "execute": {
+                            "message": {"V5": [{"SetAppendix": [{"Transact": transact}]}]},
+                            "max_weight": WEIGHT,
+                        }
+                    }
+                },
+            )
+        )
+        danger = min(inner.danger, Danger.MONEY if "XcmPallet" in value else Danger.OTHER)
+        return Told(value, danger, inner.texts, inner.rights)
+
+    def batch(self, held: list[Told]) -> Told:
+        value = batch(
+            *(each.value for each in held), method=self.random.choice(("batch", "batch_all", "force_batch"))
+        )
+        amounts = sorted((each.amount for each in held if each.amount is not None), reverse=True)
+        shown = held
+        if len(amounts) > 8:
+            native = ASSETS.native(POLKADOT)
+            largest = [f"{native.amount(amount)} to " for amount in amounts[:5]]
+            total = Told({}, Danger.MONEY, [f"{native.amount(sum(amounts))} in total", *largest], [])
+            shown = [total, *(each for each in held if each.amount is None)]
+        remarks = [each for each in held if each.danger is Danger.REMARK]
+        if len(remarks) > 1:
+            self.remarks.append(f"{len(remarks)} remarks")
+        self.ordered += [
+            (one.texts, two.texts)
+            for one in shown
+            for two in shown
+            if one.danger < two.danger and Danger.UNKNOWN not in (one.danger, two.danger)
+        ]
+        return Told(
+            value,
+            min(Danger.OTHER, *(each.danger for each in held)),
+            [text for each in shown for text in each.texts],
+            [text for each in held for text in each.rights],
+        )
+
+
+def moving(amount: int, who: bytes) -> list[dict[str, Any]]:
+    """Return calls that move *amount*, some of them to *who*."""
+    here = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": who}}]}}
+    dot = [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": amount}}]
+    hub = {"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}}
+    deposit = {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": here}}
+    sent = {
+        "dest": {"V5": hub},
+        "beneficiary": {"V5": here},
+        "assets": {"V5": dot},
+        "fee_asset_item": 0,
+        "weight_limit": "Unlimited",
+    }
+    message = {"V5": [{"WithdrawAsset": dot}, {"SetErrorHandler": [deposit]}]}
+    return [
+        {"Staking": {"bond_extra": {"max_additional": amount}}},
+        {"Balances": {"burn": {"value": amount, "keep_alive": True}}},
+        {"XcmPallet": {"limited_teleport_assets": sent}},
+        {"XcmPallet": {"execute": {"message": message, "max_weight": WEIGHT}}},
+    ]
+
+
+def giving(amount: int, who: bytes) -> list[dict[str, Any]]:
+    """Return calls that give rights to *who*."""
+    votes = {"to": {"Id": who}, "balance": amount, "class": 3, "conviction": "Locked1x"}
+    here = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": who}}]}}
+    return [
+        {"Proxy": {"add_proxy": {"delegate": {"Id": who}, "proxy_type": "Any", "delay": 0}}},
+        {"Staking": {"set_payee": {"payee": {"Account": who}}}},
+        {"ConvictionVoting": {"delegate": votes}},
+        {"XcmPallet": {"add_authorized_alias": {"aliaser": {"V5": here}, "expires": 99}}},
+    ]
+
+
+def encoded(value: dict[str, Any]) -> bytes:
+    table = load_bundled("polkadot")
+    assert table is not None
+    return table.encode_call(call_of(value))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_all_money_and_rights_in_random_calls_are_said_in_the_order_of_danger(seed: int) -> None:
+    composer = Composer(Random(seed))
+    told = composer.batch(composer.calls(3, composer.random.choice((3, 6, 20))))
+
+    sentence, reading = say("polkadot", told.value), read("polkadot", told.value)
+
+    assert [text for text in (*told.texts, *composer.remarks) if text not in sentence] == []
+    assert sorted(set(told.rights)) == sorted({right.sentence for right in reading.rights})
+    assert ("force_no_eras" in sentence) == bool(reading.unknown)
+    swapped = [
+        (first, second)
+        for earlier, later in composer.ordered
+        for first in earlier
+        for second in later
+        if sentence.index(first) > sentence.rindex(second)
+    ]
+    assert swapped == []
 
 
 def test_a_deep_or_long_call_is_told_to_its_end() -> None:

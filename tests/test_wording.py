@@ -264,6 +264,12 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             {"dest": {"Id": RAW_BOB}, "keep_alive": True},
             says("DOT", BOB),
         ),
+        (
+            "Utility",
+            "batch",
+            {"calls": [{"Utility": {"batch_all": {"calls": [PAY, NOTE]}}}, NOTE]},
+            f"[[{PAYS}; then {NOTES}]; then {NOTES}], and nothing after the first that fails",
+        ),
     ],
 )
 def test_a_call_that_holds_calls_tells_them(
@@ -363,6 +369,26 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
             ],
             "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) to hydraDx, which does "
             "[runs RefundSurplus]",
+        ),
+        (
+            [{"AliasOrigin": HERE_BOB}, {"WithdrawAsset": [DOT_5]}],
+            f"acts from then on as {BOB}; then withdraws 5 DOT",
+        ),
+        (
+            [{"DescendOrigin": {"X1": [{"PalletInstance": 5}]}}],
+            "acts from then on as 0/PalletInstance(5) within its origin",
+        ),
+        (
+            [{"SetHints": {"hints": [{"AssetClaimer": {"location": HERE_BOB}}]}}],
+            f"lets {BOB} claim assets that are trapped",
+        ),
+        (
+            [{"LockAsset": {"asset": DOT_5, "unlocker": HYDRATION}}],
+            "runs LockAsset (not understood: its fields are not shown)",
+        ),
+        (
+            [{"ExecuteWithOrigin": {"descendant_origin": None, "xcm": [{"ClearError": None}]}}],
+            "without an origin does [runs ClearError]",
         ),
     ],
 )

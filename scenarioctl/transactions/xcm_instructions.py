@@ -38,14 +38,17 @@ class InstructionKind:
 _RUNS_THERE: Mapping[str, Any] = {"program": "xcm", "runs": "there", "computed": True}
 #: Instructions that move nothing and pay nobody.
 _QUIET = (
-    *("RefundSurplus", "UnpaidExecution", "SetFeesMode", "SetHints", "ClearError", "ClearTransactStatus"),
+    *("RefundSurplus", "UnpaidExecution", "SetFeesMode", "ClearError", "ClearTransactStatus"),
     *("Trap", "ClearTopic", "ExpectAsset", "ExpectOrigin", "ExpectError", "ExpectPallet"),
     "ExpectTransactStatus",
 )
 INSTRUCTIONS: Mapping[str, InstructionKind] = {
     **dict.fromkeys(_QUIET, InstructionKind()),
     **dict.fromkeys(("ClearOrigin", "SetTopic"), InstructionKind(computed=True)),
-    **dict.fromkeys(("DescendOrigin", "AliasOrigin"), InstructionKind(changes_origin=True)),
+    "DescendOrigin": InstructionKind(
+        words="acts from then on as {inside} within its origin", changes_origin=True
+    ),
+    "AliasOrigin": InstructionKind(words="acts from then on as {receiver}", changes_origin=True),
     "UniversalOrigin": InstructionKind(changes_origin=True, followed=False),
     "WithdrawAsset": InstructionKind(words="withdraws {assets}", brings=True, computed=True),
     "ReserveAssetDeposited": InstructionKind(
@@ -54,6 +57,7 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
     "ReceiveTeleportedAsset": InstructionKind(
         words="takes as teleported {assets}", brings=True, computed=True
     ),
+    "SetHints": InstructionKind(words="lets {claimers:hints} claim assets that are trapped"),
     "ClaimAsset": InstructionKind(words="claims {assets:assets}"),
     "BurnAsset": InstructionKind(words="burns {assets}", destroys=True),
     "DepositAsset": InstructionKind(

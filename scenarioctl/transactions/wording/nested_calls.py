@@ -73,7 +73,7 @@ class _SaidCall:
 def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
     """Return what the calls of a batch do, in the order of danger; in which they run, if all are said in it."""
     inside = phrases.within(phrases.chain)
-    found = [_say_one(inside, call) for value in values for call in _flat(read_call(value))]
+    found = [_say_one(inside, read_call(value)) for value in values]
     said = [text for danger in Danger for text in _section(inside, danger, found)]
     in_order = said == counted(each.text for each in found)
     return ("; then " if in_order else "; ").join(said)
@@ -92,21 +92,11 @@ def _section(phrases: Phrases, danger: Danger, found: Sequence[_SaidCall]) -> li
     return counted(each.text for each in alike)
 
 
-def _flat(call: Call) -> list[Call]:
-    """Return the calls of a batch that all succeed or none, those of such a batch in it among them."""
-    flat, pending = [], [call]
-    while pending:
-        each = pending.pop()
-        if (each.pallet, each.method) == ("Utility", "batch_all") and each.args["calls"]:
-            pending += [read_call(value) for value in reversed(each.args["calls"])]
-        else:
-            flat.append(each)
-    return flat
-
-
 def _say_one(phrases: Phrases, call: Call) -> _SaidCall:
     with phrases.reading.apart():
         text, danger = phrases.say(phrases, call), phrases.reading.worst
+    if (call.pallet, call.method) == ("Utility", "batch_all"):
+        text = f"[{text}]"
     payment = None
     with suppress(*MISFITS):
         payment = _read_payment(phrases, call)

@@ -111,11 +111,14 @@ def say_program(phrases: Phrases, program: Any, place: Any = None) -> str:
 
 def _say_instruction(phrases: Phrases, instruction: Any) -> str:
     name, fields = read_instruction(instruction)
-    words = kind_of(name).words
-    try:
-        return fill(phrases, words, fields) if words else f"runs {name}"
-    except MISFITS:
+    kind = kind_of(name)
+    if kind.followed and not kind.words:
         return f"runs {name}"
+    with suppress(*MISFITS):
+        if kind.words:
+            return fill(phrases, kind.words, fields)
+    phrases.reading.misses(f"what the instruction {name} does is not known here")
+    return f"runs {name} (not understood: its fields are not shown)"
 
 
 def _call(phrases: Phrases, value: Any) -> str:
@@ -286,6 +289,7 @@ _PARTS: Mapping[str, Callable[..., str]] = {
     "transfers": _each("{filter:*} ({kind})", "no assets"),
     "fees": sentence("{filter:*} for fees ({kind})"),
     "receiver": Phrases.receiver,
+    "claimers": _each("{receiver:AssetClaimer.location}", "nobody"),
     "inside": lambda _, junctions: write_location({"parents": 0, "interior": junctions}) or "an account",
     "program": say_program,
     "way": _by_kind(
