@@ -93,8 +93,11 @@ def _section(phrases: Phrases, danger: Danger, found: Sequence[_SaidCall]) -> li
 
 
 def _say_one(phrases: Phrases, call: Call) -> _SaidCall:
-    with phrases.reading.apart():
-        text, danger = phrases.say(phrases, call), phrases.reading.worst
+    reading = phrases.reading
+    around, reading.worst = reading.worst, Danger.REMARK
+    text, danger = phrases.say(phrases, call), reading.worst
+    # What holds a call is as dangerous as it is.
+    reading.note(around)
     if (call.pallet, call.method) == ("Utility", "batch_all"):
         text = f"[{text}]"
     payment = None

@@ -1,7 +1,6 @@
 """Words for the parts of calls: amounts, accounts, chains; and what a sentence says first."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import groupby
@@ -60,13 +59,6 @@ class Reading:
     #: Why it is not known what the call does.
     unknown: list[str] = field(default_factory=list)
     worst: Danger = Danger.REMARK
-
-    @contextmanager
-    def apart(self) -> "Iterator[None]":
-        """Let `worst` be of one call alone; what holds it is as dangerous as it is."""
-        around, self.worst = self.worst, Danger.REMARK
-        yield
-        self.worst = min(around, self.worst)
 
     def note(self, danger: Danger) -> None:
         self.worst = min(self.worst, danger)
@@ -141,13 +133,10 @@ class Phrases:
 
     def account(self, value: Any) -> str:
         """Return an account, bare or in a MultiAddress, as text."""
-        match value:
-            case {"Address20": bytes(inner)}:
-                return f"the address 0x{inner.hex()} (Address20)"
-            case {"Raw": bytes(inner)}:
-                return f"the address 0x{inner.hex()} (Raw)"
-            case {"Id": inner} | {"Address32": inner}:
-                value = inner
+        if isinstance(value, Mapping):
+            kind, value = read_instruction(value)
+            if kind in ("Address20", "Raw"):
+                return f"the address 0x{value.hex()} ({kind})"
         if not isinstance(value, bytes):
             raise NoPhrase
         return ACCOUNT_FORMATS[len(value)].format(value, (self.place or self.chain).ss58_prefix)

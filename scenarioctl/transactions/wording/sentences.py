@@ -181,19 +181,6 @@ def _set(phrases: Phrases, *values: Any) -> str:
     return " and ".join(dict.fromkeys(named))
 
 
-def _origin(phrases: Phrases, value: Any) -> str:
-    """Return in whose name a call is dispatched."""
-    match value:
-        case {"system": "Root"}:
-            return "root"
-        case {"system": {"Signed": who}}:
-            return phrases.account(who)
-    ((pallet, kind),) = value.items()
-    if not isinstance(kind, str):
-        raise NoPhrase
-    return f"the origin {pallet}.{kind}"
-
-
 def _least(phrases: Phrases, value: int, identity: Any) -> str:
     return "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
 
@@ -253,7 +240,8 @@ _PARTS: Mapping[str, Callable[..., str]] = {
         Staked="the stake itself", Stash="the staking account", Account="{account}", **{"None": "nobody"}
     ),
     "signatories": lambda _, others: f"{len(others) + 1} signatories",
-    "origin": _origin,
+    "origin": sentence("{system:system}", "the origin {kind}.{plain:*}"),
+    "system": _by_kind(Root="root", Signed="{account}"),
     "power": lambda _, kind: _POWERS.get(kind, f"act for this account as its proxy of the type {kind}"),
     "vote": _by_kind(
         Standard="{side:vote} with {native:balance}, locked by conviction {conviction:vote}",
