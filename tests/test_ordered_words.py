@@ -336,6 +336,17 @@ def test_a_deep_or_long_call_is_told_to_its_end() -> None:
     sentence, reading = say("polkadot", value), read("polkadot", value)
     # What is too deep to be read is never taken for understood.
     assert ("transfers 1 DOT" in sentence) != bool(reading.unknown)
+    assert ("more inside that is not read" in sentence) == bool(reading.unknown)
+
+
+def test_an_appendix_too_deep_to_be_read_is_said_not_to_be() -> None:
+    program: list[Any] = [{"ClearError": None}]
+    for _ in range(70):
+        program = [{"SetAppendix": program}]
+    execute = {"XcmPallet": {"execute": {"message": {"V5": program}, "max_weight": WEIGHT}}}
+
+    assert say("polkadot", execute).rstrip("]").endswith("at its end does [1 instruction not read")
+    assert read("polkadot", execute).unknown == [says("deep", "not read")]
 
 
 @pytest.mark.parametrize("chain", BUNDLED)

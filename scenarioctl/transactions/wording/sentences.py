@@ -104,7 +104,7 @@ def say_program(phrases: Phrases, program: Any, place: Any = None) -> str:
         return say_program(phrases.at(place), program)
     inside = replace(phrases, depth=phrases.depth + 1)
     if inside.too_deep:
-        return f"[{len(program)} instructions that are not read]"
+        return f"[{_number('instruction')(phrases, len(program))} not read]"
     said = counted(_say_instruction(inside, instruction) for instruction in program)
     return f"[{'; then '.join(said) or 'nothing'}]"
 
