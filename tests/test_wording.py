@@ -544,6 +544,12 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
         ),
         (
             "assetHub",
+            *("Assets", "approve_transfer"),
+            {"id": 1984, "delegate": {"Id": RAW_BOB}, "amount": 5 * 10**6},
+            f"lets {BOB} transfer up to 5 USDt of the signer to anyone from now on, beside what it already may, on assetHub",
+        ),
+        (
+            "assetHub",
             *("Nfts", "approve_transfer"),
             {**ITEM, "maybe_deadline": 50},
             f"lets {BOB} transfer item 2 of collection 1 for 50 blocks, on assetHub",

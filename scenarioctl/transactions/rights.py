@@ -28,7 +28,7 @@ def _owned(owner: str, what: str) -> str:
 def _assets(pallets: str, amount: str, asset: str) -> dict[str, str]:
     """Return the rows of pallets of assets."""
     return {
-        f"{pallets}.approve_transfer": f"lets {{account:delegate}} transfer up to {amount} of the signer to anyone from now on",
+        f"{pallets}.approve_transfer": f"lets {{account:delegate}} transfer up to {amount} of the signer to anyone from now on, beside what it already may",
         f"{pallets}.create": f"creates {asset}, which {{account:admin}} can mint and freeze",
         f"{pallets}.force_create": f"creates {asset}, which {{account:owner}} owns",
         f"{pallets}.transfer_ownership": _owned("owner", asset),
