@@ -3,9 +3,13 @@
 import json
 from typing import Any
 
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.conftest import Run
-from tests.network import FakeNetwork
+from tests.network import FakeNetwork, table_of
 from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, DOT, Check, call_effects, location
 
 CAROL_KEY = bytes.fromhex("90b5ab205c6974c9ea841be688864633dc9ca8a357843eeacf2314649965fe22")
@@ -26,6 +30,24 @@ def checker(network: FakeNetwork, scenarioctl: Run) -> Check:
         return {**answer, "exit": ended.code}
 
     return run
+
+
+class Offline:
+    """A chain of which only the runtime is known."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+
+    async def table(self) -> RuntimeTable:
+        return table_of(self.chain.name)
+
+
+def trial(chain: str = "polkadot", **fields: Any) -> Trial:
+    """Return a trial of a remark of Alice on *chain*, of which a rule reads *fields*."""
+    registry = Registry()
+    remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
+    known = {"clients": Offline, "assets": Assets(registry), "sender": ALICE_KEY, "call": remark, **fields}
+    return Trial(chain=registry.find(chain), **known)
 
 
 def inner(call: Call) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
-from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred
+from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred, trial
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork
@@ -160,8 +159,8 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
         identity="",
     )
     ledger = HopLedger(hop=hop, entries=[entry])
-    findings = Findings()
+    tried = trial("hydraDx", clients=lambda _: Registry5(limit), ledgers=[ledger, ledger])
 
-    finish(check_competing_messages(findings, [ledger, ledger], lambda _: Registry5(limit)))  # type: ignore[arg-type, return-value]
+    finish(check_competing_messages(tried))
 
-    assert findings.unknowns == ([says("hydraDx", "deposit limit")] if limit else [])
+    assert tried.findings.unknowns == ([says("hydraDx", "deposit limit")] if limit else [])

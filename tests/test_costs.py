@@ -516,7 +516,7 @@ def test_without_an_oracle_the_price_that_the_chain_falls_back_on_counts(
         (
             lambda network: pay_in(network, 10, 19),
             "refused",
-            says("sender", "hydraDx", "10", "USDT"),
+            says("sender", "hydraDx", "0.00002 USDT"),
         ),
         (
             lambda network: pay_in(network, 10, 10**9, price=None),

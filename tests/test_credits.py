@@ -7,7 +7,7 @@ import pytest
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.balance_changes import find_credit, read_balance_changes
+from scenarioctl.transactions.simulation.balance_changes import read_balance_changes, unread_events
 
 ALICE, BOB, CAROL = (bytes([number]) * 32 for number in (1, 2, 3))
 REGISTRY = Registry()
@@ -82,6 +82,12 @@ def moves(chain: str, *events: Event) -> dict[tuple[bytes, str], int]:
         ),
         pytest.param(
             "hydraDx",
+            [event("Tokens", "Slashed", currency_id=5, who=ALICE, free_amount=3, reserved_amount=4)],
+            {(ALICE, "5"): -7},
+            id="what is slashed of free and reserved",
+        ),
+        pytest.param(
+            "hydraDx",
             [event("Currencies", "Transferred", currency_id=222, **{"from": ALICE, "to": BOB}, amount=6)],
             {(ALICE, "222"): -6, (BOB, "222"): 6},
             id="what a contract holds",
@@ -111,4 +117,22 @@ def test_several_payments_to_one_account_are_one_credit() -> None:
         event("Balances", "Transfer", **{"from": ALICE, "to": BOB}, amount=1),
     ]
 
-    assert find_credit(events, ASSETS.native(REGISTRY.find("polkadot")), BOB) == 5
+    assert moves("polkadot", *events)[BOB, "0"] == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "unread"),
+    [
+        ("Transfer", {"from": ALICE, "to": BOB}, False),
+        ("Transfer", {"sender": ALICE, "to": BOB}, True),
+        ("Minted", {"receiver": BOB}, True),
+        ("Moved", {"who": BOB}, True),
+        ("Endowed", {"account": BOB}, False),
+    ],
+)
+def test_an_event_of_another_name_or_other_fields_is_not_read(
+    name: str, fields: dict[str, Any], unread: bool
+) -> None:
+    told = event("Balances", name, **fields, amount=7)
+
+    assert unread_events([told]) == ([told] if unread else [])

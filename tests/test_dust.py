@@ -12,6 +12,7 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
+from tests.check_rules import trial
 from tests.messages import says
 from tests.network import table_of
 from tests.runner import finish
@@ -41,9 +42,9 @@ def dust(*events: Event, value: int = 0, party: AccountRole | None = None) -> Fi
     change = BalanceChange(account=party.account, asset=USDT, value=value)
     entries = [Entry(party=party, change=change, identity="")] if value else []
     ledger = HopLedger(hop=DryRunResult(chain=HUB, events=events), entries=entries)
-    findings = Findings()
-    finish(check_dust(findings, ledger, Client(), ASSETS, ALICE_KEY))  # type: ignore[arg-type]
-    return findings
+    tried = trial("assetHub", clients=lambda _: Client(), hops=[ledger.hop], ledgers=[ledger])
+    finish(check_dust(tried))
+    return tried.findings
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.client import Client
-from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
@@ -23,10 +21,10 @@ from scenarioctl.transactions.signing.signatures import (
 )
 from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, assemble
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.ledger import LedgerReader
-from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.simulation.ledger import read_ledger
+from scenarioctl.transactions.simulation.recipients import list_holdings
 from scenarioctl.transactions.xcm_programs import named_accounts
+from tests.check_rules import trial
 from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
@@ -176,30 +174,13 @@ def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> No
         Event(pallet="PolkadotXcm", name="FeesPaid", fields=paid),
     )
 
-    def clients(chain: Chain) -> Client:
-        raise RuntimeError(f"{chain.name} is asked")
+    tried = trial("mythos", sender=ALITH)
+    tried.ledgers = [finish(read_ledger(tried, DryRunResult(chain=MYTHOS, events=events)))]
+    list_holdings(tried)
 
-    reader = LedgerReader(
-        clients=clients,
-        assets=Assets(Registry()),
-        sender=ALITH,
-        beneficiary=None,
-        named=frozenset(),
-        named_on=frozenset(),
-    )
-    recipients = RecipientCheck(
-        findings=Findings(),
-        clients=clients,
-        ledgers=[finish(reader.read(DryRunResult(chain=MYTHOS, events=events)))],
-        sender=ALITH,
-        beneficiary=None,
-        named=frozenset(),
-        named_on=frozenset(),
-    )
-    recipients.list_holdings()
-
-    assert [value for _, value in recipients.sent()] == [amount]
-    assert [(leaving.account, leaving.amount.value) for leaving in recipients.leaves] == [(EVM, amount)]
+    found = tried.findings
+    assert [(step.what, step.amount.value) for step in found.steps] == [("leaves", amount)]
+    assert [(leaving.account, leaving.amount.value) for leaving in found.leaves] == [(EVM, amount)]
 
 
 @pytest.mark.parametrize("account", [ALITH, bytes(range(32))])

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.granted_rights import check_granted_rights
+from scenarioctl.transactions.simulation import granted_rights
 from scenarioctl.transactions.wording.phrases import GrantedRight, Reading
-from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred
+from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred, trial
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork
+from tests.runner import finish
 from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB, Check, fill, location
 
 ADD_PROXY = Call(
@@ -202,13 +202,16 @@ def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(network: FakeN
     assert RIGHT.replace("polkadot", "assetHub") in answer["reasons"]
 
 
-def test_rights_are_told_apart_from_warnings() -> None:
-    reading, findings = Reading(), Findings()
+def test_rights_are_told_apart_from_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, tried = Reading(), trial()
     reading.grants(GrantedRight(sentence="for Bob", accounts=frozenset((BOB_KEY,))))
     reading.grants(GrantedRight(sentence="for both", accounts=frozenset((BOB_KEY, ALICE_KEY))))
     reading.grants(GrantedRight(sentence="for Alice", accounts=frozenset((ALICE_KEY,))))
 
-    check_granted_rights(findings, reading, ALICE_KEY)
+    monkeypatch.setattr(granted_rights, "read_rights", lambda *_: reading)
 
+    finish(granted_rights.check_granted_rights(tried))
+
+    findings = tried.findings
     assert (findings.rights, findings.warnings) == (["for Bob", "for both"], [])
     assert findings.unknowns == findings.rights

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.findings import Findings
+from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
+from tests.check_rules import trial
 from tests.messages import says
-from tests.network import table_of
+from tests.runner import finish
 
 FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
 
@@ -41,11 +42,13 @@ FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
 )
 def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
     pallet, _, event = name.partition(".")
-    findings = Findings()
+    tried = trial(chain)
+    events = (Event(pallet=pallet, name=event, fields=fields),)
+    tried.hops = [DryRunResult(chain=tried.chain, events=events)]
 
-    check_inner_failures(findings, chain, [Event(pallet=pallet, name=event, fields=fields)], table_of(chain))
+    finish(check_inner_failures(tried))
 
-    assert findings.refusals == [says(chain, name)]
+    assert tried.findings.refusals == [says(chain, name)]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +78,10 @@ def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
 )
 def test_a_success_is_none(chain: str, name: str, fields: Any) -> None:
     pallet, _, event = name.partition(".")
-    findings = Findings()
+    tried = trial(chain)
+    events = (Event(pallet=pallet, name=event, fields=fields),)
+    tried.hops = [DryRunResult(chain=tried.chain, events=events)]
 
-    check_inner_failures(findings, chain, [Event(pallet=pallet, name=event, fields=fields)], table_of(chain))
+    finish(check_inner_failures(tried))
 
-    assert findings.refusals == []
+    assert tried.findings.refusals == []

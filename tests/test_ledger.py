@@ -9,9 +9,9 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger, markets
-from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.simulation.recipients import check_kept
+from tests.check_rules import trial
 from tests.messages import says
 from tests.runner import finish
 from tests.test_check import ALICE_KEY, BOB_KEY, NATIVE_UP, USDT_ON_HUB
@@ -70,20 +70,12 @@ def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any,
     entry = Entry(
         party=AccountRole(account=BOB_KEY), change=change(BOB_KEY, asset, 10**8, held=10**7), identity=""
     )
-    findings = Findings()
-    receivers = RecipientCheck(
-        findings=findings,
-        clients=lambda _: Client(),  # type: ignore[arg-type, return-value]
-        ledgers=[HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])],
-        sender=ALICE_KEY,
-        beneficiary=BOB_KEY,
-        named=frozenset(),
-        named_on=frozenset(),
-    )
+    ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
+    tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger])
 
-    finish(receivers.check_kept())
+    finish(check_kept(tried))
 
-    assert findings.refusals == [says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")]
+    assert tried.findings.refusals == [says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")]
 
 
 @pytest.mark.parametrize(

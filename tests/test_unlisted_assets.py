@@ -7,24 +7,24 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.assets import Asset, Assets
-from scenarioctl.chains.client import Client
 from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation import credits
 from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival
 from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
-from scenarioctl.transactions.simulation.credits import CreditCheck
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED, find_sent_asset
 from scenarioctl.transactions.transfer.ways import Route
+from tests.check_rules import trial
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
@@ -278,30 +278,13 @@ def test_an_asset_that_is_listed_is_known_by_its_id() -> None:
     assert recognize_credit([last_hop("hydraDx", credit)], wanted, ASSETS) is None
 
 
-def credit_check(hops: list[DryRunResult], recognized: Asset | None) -> CreditCheck:
-    def clients(chain: Chain) -> Client:
-        raise RuntimeError(f"{chain.name} is asked")
-
-    findings = Findings()
-    nobody = RecipientCheck(
-        findings=findings,
-        clients=clients,
-        ledgers=[],
-        sender=ALICE,
-        beneficiary=None,
-        named=frozenset(),
-        named_on=frozenset(),
-    )
-    return CreditCheck(
-        findings=findings,
-        clients=clients,
-        assets=ASSETS,
-        hops=hops,
-        sender=ALICE,
-        receivers=nobody,
-        instructions=[],
-        recognized=recognized,
-    )
+def transfer_trial(hops: list[DryRunResult], recognized: Asset | None) -> Trial:
+    """Return a trial of *hops*, of which no fees are asked."""
+    tried = trial("hydraDx", sender=ALICE, hops=hops, recognized=recognized)
+    for hop in hops:
+        ledger = finish(read_ledger(tried, replace(hop, message=None, sent=())))
+        tried.ledgers.append(replace(ledger, hop=hop))
+    return tried
 
 
 @pytest.mark.parametrize(
@@ -319,29 +302,30 @@ def test_only_the_computed_amount_proves_it(
         ),
         last_hop("astar", issued(NUMBER)),
     ]
-    check = credit_check(hops, recognize_credit(hops, wanted, ASSETS))
+    tried = transfer_trial(hops, recognize_credit(hops, wanted, ASSETS))
 
-    async def compute(_: CreditCheck) -> Arrival | None:
-        identity = USDT.removeprefix("1/")
-        return None if computed is None else Arrival(fees=(), assets={identity: computed}, weights={})
+    async def compute(*_: Any) -> Arrival:
+        if computed is None:
+            raise Inconclusive("no price")
+        return Arrival(fees=(), assets={USDT.removeprefix("1/"): computed})
 
-    monkeypatch.setattr(CreditCheck, "_compute", compute)
-    finish(check.check_transfer(wanted))
+    monkeypatch.setattr(credits, "compute_arrival", compute)
+    finish(credits.check_transfer(tried, wanted))
 
-    assert check.findings.verdict == verdict
+    assert tried.findings.verdict == verdict
     if verdict == "unknown":
-        assert "; ".join(check.findings.reasons) == says("astar", "USDT", "last unit")
+        assert "; ".join(tried.findings.reasons) == says("astar", "USDT", "last unit")
 
 
 def test_a_credit_that_is_not_recognized_proves_nothing() -> None:
     wanted = transfer("hydraDx", "astar", 10)
     hops = [DryRunResult(chain=wanted.source), last_hop("astar", issued(NUMBER), issued(NUMBER + 1))]
-    check = credit_check(hops, None)
+    tried = transfer_trial(hops, None)
 
-    finish(check.check_transfer(wanted))
+    finish(credits.check_transfer(tried, wanted))
 
-    assert check.findings.verdict == "unknown"
-    assert "; ".join(check.findings.reasons) == says("astar", "USDT")
+    assert tried.findings.verdict == "unknown"
+    assert "; ".join(tried.findings.reasons) == says("astar", "USDT")
 
 
 # Asked for
@@ -438,6 +422,12 @@ def over_hub(left: int) -> list[DryRunResult]:
     ]
 
 
+async def arrival_over_hub(left: int, price: int | None) -> Arrival:
+    tried = trial("hydraDx", clients=lambda chain: Hub(chain, price))
+    ledgers = [await read_ledger(tried, hop) for hop in over_hub(left)]
+    return await compute_arrival(tried.clients, ledgers)
+
+
 @pytest.mark.parametrize(
     ("taken", "counted"),
     [
@@ -451,7 +441,7 @@ def over_hub(left: int) -> list[DryRunResult]:
     ],
 )
 def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(taken: int, counted: int) -> None:
-    arrival = finish(compute_arrival(lambda chain: Hub(chain, 1000), over_hub(SENT - 100 - taken)))  # type: ignore[arg-type, return-value]
+    arrival = finish(arrival_over_hub(SENT - 100 - taken, 1000))
 
     assert arrival.assets == {USDT.removeprefix("1/"): SENT - 100 - counted - 7}
     assert [(fee.chain.name, fee.what, fee.amount) for fee in arrival.fees] == [
@@ -463,6 +453,6 @@ def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(taken: int, c
 
 def test_without_a_pool_the_arrival_is_not_known() -> None:
     with pytest.raises(Inconclusive) as unknown:
-        finish(compute_arrival(lambda chain: Hub(chain, None), over_hub(SENT)))  # type: ignore[arg-type, return-value]
+        finish(arrival_over_hub(SENT, None))
 
     assert str(unknown.value) == says("assetHub", "no pool")

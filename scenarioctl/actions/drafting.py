@@ -272,7 +272,8 @@ async def check_draft(
     *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of its builder were asked
     there.  With *accept_locked*, what arrives may be locked.
     """
-    from scenarioctl.transactions.simulation.simulate import Consent, simulate_call
+    from scenarioctl.transactions.simulation.simulate import simulate_call
+    from scenarioctl.transactions.simulation.trial import Consent
 
     if transaction.check is not None:
         return transaction

@@ -62,6 +62,19 @@ def junctions_of(location: Any) -> list[Any]:
     return junctions if isinstance(junctions, list) else [junctions]
 
 
+def split_account(location: Any) -> tuple[str, bytes | None]:
+    """Return where the chain of an account is, seen from where its *location* is written, and the account.
+
+    The account is None for a location that is no account's.
+    """
+    *rest, last = junctions_of(location) or [None]
+    name, fields = next(iter(last.items())) if isinstance(last, dict) else (str(last), {})
+    if name not in ("AccountId32", "AccountKey20"):
+        return "", None
+    place = write_location({"parents": location["parents"], "interior": interior(rest)})
+    return place, fields["id"] if name == "AccountId32" else fields["key"]
+
+
 def interior(junctions: list[Any]) -> Any:
     """Return the junctions as XCM's `Here`, `X1`, `X2`, …"""
     return {f"X{len(junctions)}": junctions} if junctions else "Here"

@@ -455,7 +455,8 @@ class TransferBuilder:
         return accepted
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
-        from scenarioctl.transactions.simulation.simulate import Consent, simulate_transfer
+        from scenarioctl.transactions.simulation.simulate import simulate_transfer
+        from scenarioctl.transactions.simulation.trial import Consent
 
         return await simulate_transfer(
             self.clients,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 #: How a request confirms such a receiver.
 CONFIRM = "confirm it with --yes (yes) if you mean it"
-#: What follows the prefix and the number of a parachain's account.
-_PADDING = bytes(24)
 #: What stands beside an Ethereum address of 20 bytes that somebody padded to 32.
 _EVM_PADDING = bytes(12)
 #: How addresses of 20 bytes begin that contracts of the chain itself have, and 0x…dEaD, where people burn tokens.
@@ -48,7 +46,7 @@ def kind_of(account: bytes) -> AccountKind:
     if account[:4] == b"modl":
         id = account[4:12].rstrip(b"\0").decode("ascii", "replace")
         return AccountKind(name="pallet", words=f"the account of the pallet {shorten(id)}", id=id)
-    if account[:4] in (b"para", b"sibl") and account[8:] == _PADDING:
+    if account[:4] in (b"para", b"sibl") and not any(account[8:]):
         number = int.from_bytes(account[4:8], "little")
         place = "its relay chain" if account[:4] == b"para" else "other parachains"
         words = f"the sovereign account of parachain {number} on {place}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
-from scenarioctl.chains.locations import absolute, junctions_of, write_location
+from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import chain_beyond
 from scenarioctl.transactions.xcm_instructions import TRANSFERS, kind_of, read_instruction
 
@@ -144,13 +144,8 @@ def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
         for instruction in instructions
         if (paid := kind_of(instruction.name).pays)
         and instruction.chain is not None
-        and not _is_account(instruction.fields[paid])
+        and split_account(instruction.fields[paid])[1] is None
     )
-
-
-def _is_account(location: Any) -> bool:
-    last = (junctions_of(location) or [None])[-1]
-    return isinstance(last, Mapping) and ("AccountId32" in last or "AccountKey20" in last)
 
 
 def named_accounts(value: Any) -> Iterator[bytes]:

@@ -10,11 +10,10 @@ from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
-from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.recorder import fresh
-from tests.live.setup import blocks_after, has_prices, price_fees, sign
+from tests.live.setup import blocks_after, credit_of, has_prices, price_fees, sign
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -108,7 +107,7 @@ class Network:
         sent = finish(broadcast(self.app, Broadcast(chain=source.name, tx=tx, wait="in-block")))
         assert sent.answer["success"]
         for events in blocks_after(self.app, last, before):
-            credit = find_credit(events, held, to)
+            credit = credit_of(self.app, last, events, held, to)
             if credit:
                 return credit
         return 0

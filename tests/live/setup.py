@@ -3,12 +3,13 @@
 The keys are the development accounts of every test chain: no other key belongs in here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from substrateinterface import Keypair
 
 from scenarioctl.application import Application
+from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import encode_compact
@@ -16,6 +17,7 @@ from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
+from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
 from tests.live.recorder import clock, pause
 from tests.runner import finish
 
@@ -72,6 +74,12 @@ def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[E
             block = finish(client.call("chain_getBlockHash", number))
             yield [_event(row["event"]) for row in finish(client.storage("System", "Events", at=block))]
         pause(0.1)
+
+
+def credit_of(app: Application, chain: Chain, events: Sequence[Event], asset: Asset, account: bytes) -> int:
+    """Return how much of *asset* the *events* of *chain* leave *account*, raw."""
+    changes = read_balance_changes(events, chain, app.assets)
+    return sum(each.value for each in changes if (each.account, each.asset.id) == (account, asset.id))
 
 
 def act_as_root(app: Application, chain: Chain, *calls: Call) -> list[Event]:

@@ -17,11 +17,13 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.chains.registry import Chain
 from scenarioctl.config import load_settings
+from scenarioctl.model.calls import Call
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.arrival import compute_arrival
-from scenarioctl.transactions.simulation.balance_changes import find_credit
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage, try_call, try_message
+from scenarioctl.transactions.simulation.dry_run import XcmMessage, try_call, try_message
+from scenarioctl.transactions.simulation.ledger import read_ledger
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.bridges import (
     ARRIVING_INSTRUCTIONS,
@@ -35,7 +37,7 @@ from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
-from tests.live.setup import send
+from tests.live.setup import credit_of, send
 from tests.network import FOREIGN_ASSET
 from tests.runner import finish
 from tests.signing import dev_key
@@ -120,7 +122,7 @@ def test_delivery_over_the_bridge_costs_what_is_predicted(hubs: Hubs) -> None:
     assert any(str(event) == "XcmpQueue.XcmpMessageSent" for event in events)
     # What stays behind is the other Asset Hub's.
     native = hubs.app.assets.native(hubs.hub)
-    assert find_credit(events, native, sovereign_account_beyond(hubs.other)) == AMOUNT
+    assert credit_of(hubs.app, hubs.hub, events, native, sovereign_account_beyond(hubs.other)) == AMOUNT
     roles = {credit.role for credit in check.credits}
     assert roles == {f"sovereign account of {hubs.other.name}", "gets the delivery fee"}
 
@@ -181,12 +183,14 @@ def test_what_comes_over_the_bridge_arrives_as_computed(hubs: Hubs) -> None:
     message = arriving(hubs, to)
 
     hop = finish(try_message(hubs.app.client, hubs.app.registry, message))
-    computed = finish(
-        compute_arrival(hubs.app.client, [DryRunResult(chain=hubs.other, sent=(message,)), hop])
-    ).assets[""]
+    native = hubs.app.assets.native(hubs.hub)
+    remark = Call(pallet="System", method="remark", args={"remark": b""})
+    tried = Trial(clients=hubs.app.client, assets=hubs.app.assets, chain=hubs.other, sender=to, call=remark)
+    ledger = finish(read_ledger(tried, hop))
+    computed = finish(compute_arrival(hubs.app.client, [ledger])).assets[""]
 
     assert (hop.failure, hop.unknown) == ("", "")
-    assert find_credit(hop.events, hubs.app.assets.native(hubs.hub), to) == computed
+    assert credit_of(hubs.app, hubs.hub, hop.events, native, to) == computed
     assert 0 < AMOUNT - computed < AMOUNT // 100
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
 from scenarioctl.transactions.transfer.build import native_remote_fee
@@ -16,7 +15,7 @@ from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext, build_call, hub_message
 from tests.live.recorder import fresh
-from tests.live.setup import blocks_after, send
+from tests.live.setup import blocks_after, credit_of, send
 from tests.live.test_bridged_assets import ALICE, AMOUNT, EtherNetwork, network
 from tests.runner import finish
 
@@ -70,7 +69,7 @@ def test_what_does_not_go_on_becomes_the_senders_there(
     send(app, dex, build_call(context), ALICE)
 
     held = app.assets.find(hub, "ETH")
-    assert any(find_credit(events, held, sender) for events in blocks_after(app, hub, before))
+    assert any(credit_of(app, hub, events, held, sender) for events in blocks_after(app, hub, before))
     native, ether = holdings(network, sender)
     assert ether == AMOUNT
     # Only what executing the message costs is gone.

@@ -17,13 +17,13 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import (
     blocks_after,
     create_fee_pool,
+    credit_of,
     fund_teleports,
     has_prices,
     price_fees,
@@ -108,7 +108,7 @@ def test_what_is_predicted_arrives(
     tx = "0x" + sign(app, chain, transaction.call_data, ALICE).hex()
     assert finish(broadcast(app, Broadcast(chain=source, tx=tx, wait="in-block"))).answer["success"]
 
-    credits = (find_credit(events, arriving, to) for events in blocks_after(app, last, before))
+    credits = (credit_of(app, last, events, arriving, to) for events in blocks_after(app, last, before))
 
     assert next(filter(None, credits), 0) == check.credited.value
 

@@ -16,7 +16,6 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
-from scenarioctl.transactions.simulation.balance_changes import find_credit, find_debit
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.live.conftest import Live
 from tests.live.network import Network
@@ -25,6 +24,7 @@ from tests.live.setup import (
     act_as_root,
     blocks_after,
     create_fee_pool,
+    credit_of,
     fund_teleports,
     send,
     wait_for_quiet,
@@ -118,7 +118,7 @@ def credits(
     send(network.app, source, transaction.call_data, ALICE)
     held = [network.app.assets.find(last, asset) for asset in assets]
     for events in blocks_after(network.app, last, before):
-        found = [find_credit(events, asset, to) - find_debit(events, asset, to) for asset in held]
+        found = [credit_of(network.app, last, events, asset, to) for asset in held]
         if any(found):
             return found
     return []

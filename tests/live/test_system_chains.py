@@ -15,11 +15,10 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
-from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
-from tests.live.setup import blocks_after, fund_teleports, sign, wait_for_quiet
+from tests.live.setup import blocks_after, credit_of, fund_teleports, sign, wait_for_quiet
 from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
@@ -70,7 +69,7 @@ def arrived(app: Application, transaction: UnsignedTransaction, destination: str
     tx = "0x" + sign(app, source, transaction.call_data, ALICE).hex()
     assert finish(broadcast(app, Broadcast(chain=source.name, tx=tx, wait="in-block"))).answer["success"]
     for events in blocks_after(app, last, before):
-        credit = find_credit(events, app.assets.native(last), to)
+        credit = credit_of(app, last, events, app.assets.native(last), to)
         if credit:
             return credit
     return 0

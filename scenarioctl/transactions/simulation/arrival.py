@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, across, seen_from, write_location
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.dry_run import XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, query_runtime_api
-from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
+from scenarioctl.transactions.simulation.xcm_fees import HopFee
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of, read_instruction
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.simulation.ledger import HopLedger
 
 #: What an Asset Hub asks for a fee in another asset than its own.
 _POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
@@ -35,11 +36,9 @@ class Arrival:
     fees: tuple[HopFee, ...]
     #: identity -> what arrives on the last chain.
     assets: Mapping[str, int]
-    #: What each message weighs where it is executed: reference time and proof size.
-    weights: Mapping[bytes, tuple[int, int]]
 
 
-async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arrival:
+async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> Arrival:
     """Return what is left of the first message's assets where the last one ends.
 
     Inconclusive where a chain does not tell a weight or a price, or a message does more than to pay, send on and
@@ -47,19 +46,18 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
     """
     fees: list[HopFee] = []
     holding: dict[str, int] = {}
-    weights: dict[bytes, tuple[int, int]] = {}
-    messages = [hop.message for hop in hops if hop.message is not None]
-    if any(len(hop.sent) > 1 for hop in hops):
+    if any(len(ledger.hop.sent) > 1 for ledger in ledgers):
         raise Inconclusive(
             "a chain sends more than one message, and arrivals over several paths are not added up"
         )
-    for number, message in enumerate(messages):
+    received = [(each, each.hop.message) for each in ledgers if each.hop.message is not None]
+    for number, (ledger, message) in enumerate(received):
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
-        program = message.instructions[message.put_before :]
-        following = messages[number + 1] if number + 1 < len(messages) else None
+        following = next(iter(ledger.hop.sent), None)
         ends = None if following is None else following.destination
         goes_home = ends is not None and ends.is_ethereum
+        program = message.instructions[message.put_before :]
         names = [name for name, fields in program if not (goes_home and _is_rest(name, fields))]
         extra = _RELAYED if message.destination.is_ethereum else ()
         other = next((name for name in names if not kind_of(name).computed and name not in extra), "")
@@ -74,20 +72,20 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
                 here, there = message.origin.consensus, message.destination.consensus
                 holding = {across(identity, here, there): amount for identity, amount in holding.items()}
             continue
-        client = clients(message.destination)
-        weight = await query_weight(client, message.data)
-        weights[message.data] = (weight["ref_time"], weight["proof_size"])
-        taken = await execution_fees(client, message, weight)
-        if following is not None:
-            for fee in await delivery_fees(client, following):
-                if holding.get(fee.identity) or len(holding) != 1 or message.destination.role != "asset_hub":
-                    taken.append(fee)
-                else:
-                    taken.append(await _exchanged(client, fee, holding, taken, following))
+        if ledger.fees_problem:
+            raise Inconclusive(ledger.fees_problem)
+        taken: list[HopFee] = []
+        for fee in ledger.fees:
+            pays = fee.what == "execution" or holding.get(fee.identity) or len(holding) != 1
+            if pays or following is None or message.destination.role != "asset_hub":
+                taken.append(fee)
+            else:
+                client = clients(message.destination)
+                taken.append(await _exchanged(client, fee, holding, taken, following))
         for fee in taken:
             holding[fee.identity] = max(holding.get(fee.identity, 0) - fee.amount, 0)
         fees += taken
-    return Arrival(fees=tuple(fees), assets=holding, weights=weights)
+    return Arrival(fees=tuple(fees), assets=holding)
 
 
 def _relayer_fees(message: XcmMessage) -> list[HopFee]:

@@ -4,51 +4,41 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import junctions_of, write_location
+from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.transactions.xcm_instructions import kind_of
 from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS, named_accounts
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.inner_calls import InnerCall
-    from scenarioctl.transactions.simulation.findings import Findings
     from scenarioctl.transactions.simulation.ledger import HopLedger
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
-def check_branches(
-    findings: "Findings",
-    ledgers: "Sequence[HopLedger]",
-    calls: "Sequence[InnerCall]",
-    instructions: "Sequence[Instruction]",
-    *,
-    own: frozenset[bytes],
-) -> None:
-    """Leave open what pays anybody but the expected receivers if it runs on another day.
-
-    *own* are the signer, and the receiver that the caller named.
-    """
-    for instruction in instructions:
+def check_branches(trial: "Trial") -> None:
+    """Leave open what pays anybody but the expected receivers if it runs on another day."""
+    unknowns = trial.findings.unknowns
+    for instruction in trial.instructions:
         chain = instruction.chain
         if chain is None:
             continue
-        expected = own | _only_receiver(ledgers, chain)
+        expected = {trial.sender, trial.beneficiary} | _only_receiver(trial.ledgers, chain)
         for who in _paid(instruction):
             if not isinstance(who, bytes) or who not in expected:
-                findings.unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
-    chain = ledgers[0].hop.chain
-    received = {entry.party.account for entry in ledgers[0].received()}
-    for found in calls:
+                unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
+    expected = {trial.sender, trial.beneficiary}
+    expected |= {entry.party.account for entry in trial.ledgers[0].received()}
+    for found in trial.calls:
         if found.outer is None or (found.call.pallet, found.call.method) in HARMLESS_CALLS:
             continue
         name = f"{found.call.pallet}.{found.call.method}"
         if (found.outer.pallet, found.outer.method) == ("Utility", "if_else"):
-            for account in {*named_accounts(found.call.args)} - own - received:
-                findings.unknowns.append(
-                    f"the branch {name} of Utility.if_else may run instead, and names {_say(account, chain)}"
+            for account in {*named_accounts(found.call.args)} - expected:
+                unknowns.append(
+                    f"the branch {name} of Utility.if_else may run instead, and names {_say(account, trial.chain)}"
                 )
         elif not found.runs:
-            findings.unknowns.append(
+            unknowns.append(
                 f"{found.outer.pallet}.{found.outer.method} keeps {name} to run later, which is not simulated"
             )
 
@@ -73,12 +63,7 @@ def _paid(instruction: "Instruction") -> Iterator[bytes | str]:
 
 
 def _account_of(location: Any) -> bytes | str:
-    last = (junctions_of(location) or [None])[-1]
-    for kind, field in (("AccountId32", "id"), ("AccountKey20", "key")):
-        if isinstance(last, dict) and kind in last:
-            account: bytes = last[kind][field]
-            return account
-    return write_location(location) or "another place"
+    return split_account(location)[1] or write_location(location) or "another place"
 
 
 def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:

@@ -5,26 +5,22 @@ from typing import TYPE_CHECKING
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scenarioctl.transactions.simulation.findings import Findings
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.runtime_api import Clients
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
-async def check_competing_messages(
-    findings: "Findings", ledgers: "Sequence[HopLedger]", clients: "Clients"
-) -> None:
+async def check_competing_messages(trial: "Trial") -> None:
     """Leave open what two messages to one chain both draw on: a pool, an account, a deposit limit."""
     drawn: dict[tuple[str, object], int] = {}
-    for number, ledger in enumerate(ledgers):
+    for number, ledger in enumerate(trial.ledgers):
         if ledger.hop.message is None:
             continue
         chain = ledger.hop.chain
-        touched = {(chain.name, what) for what in await _drawn_on(ledger, clients)}
+        touched = {(chain.name, what) for what in await _drawn_on(ledger, trial.clients)}
         shared = {what for what in touched if drawn.get(what, number) != number}
         if shared:
-            findings.unknowns.append(
+            trial.findings.unknowns.append(
                 f"two messages of the transaction reach {chain.name} and draw on the same {_say(shared)}: each was simulated without the other"
             )
         drawn.update(dict.fromkeys(touched, number))

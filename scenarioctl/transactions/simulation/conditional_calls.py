@@ -1,7 +1,6 @@
 """Calls inside a call that run only if another one fails, or once others approve."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -9,48 +8,39 @@ from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
-    from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.events import Event
-    from scenarioctl.transactions.inner_calls import InnerCall
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: Events of a multisig whose call waits for more approvals.
 _WAITING = ("NewMultisig", "MultisigApproval")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PendingCall:
-    """What a multisig account does once the last signatory approves."""
+async def pending_calls(trial: "Trial") -> AsyncIterator[tuple[bytes, "Call | None"]]:
+    """Give what multisig accounts do once the last signatory approves, as the events tell: the account, and the call.
 
-    account: bytes
-    #: None if only its hash is given.
-    call: "Call | None"
-
-
-def pending_calls(
-    calls: "Sequence[InnerCall]", table: "RuntimeTable", events: Sequence["Event"]
-) -> Iterator[PendingCall]:
-    """Give the calls among *calls* that now wait for approvals, as *events* tell."""
+    The call is None if only its hash is given.
+    """
+    events = trial.hops[0].events
     waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
-    if not waiting:
-        return
+    table = await trial.table()
     known = {
         blake2b(table.encode_call(found.call), digest_size=32).digest(): found.call
-        for found in calls
+        for found in trial.calls
         if found.outer is not None and (found.outer.pallet, found.outer.method) == ("Multisig", "as_multi")
     }
     for fields in waiting:
-        yield PendingCall(account=fields["multisig"], call=known.get(fields["call_hash"]))
+        yield fields["multisig"], known.get(fields["call_hash"])
 
 
-def describe_fallbacks(table: "RuntimeTable", chain: str, events: Sequence["Event"]) -> list[str]:
-    """Return what *events* tell of calls that have a fallback: which of the two ran."""
-    said = []
-    for event in events:
+async def describe_fallbacks(trial: "Trial") -> None:
+    """Say what the events tell of calls that have a fallback: which of the two ran."""
+    chain, warnings = trial.chain.name, trial.findings.warnings
+    for event in trial.hops[0].events:
         if str(event) == "Utility.IfElseFallbackCalled":
-            error = explain_dispatch_error(table, event.fields["main_error"])
-            said.append(f"the main call of Utility.if_else fails on {chain} ({error}), so its fallback runs")
+            error = explain_dispatch_error(await trial.table(), event.fields["main_error"])
+            warnings.append(
+                f"the main call of Utility.if_else fails on {chain} ({error}), so its fallback runs"
+            )
         elif str(event) == "Utility.IfElseMainSuccess":
-            said.append(
+            warnings.append(
                 f"the main call of Utility.if_else succeeds on {chain}. If it fails when it is included, its fallback runs, and the fallback was not simulated"
             )
-    return said

@@ -1,5 +1,6 @@
 """What a transaction takes from its sender, held against what the sender has."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,19 @@ from scenarioctl.transactions.simulation.fee_currency import (
     convert_fee,
     fee_currency,
 )
-from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.simulation.given_weight import fee_taken, names_weight
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
-from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.ledger import HopLedger
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
 _SIGNATURE = bytes((1,)) * 64
@@ -47,22 +47,13 @@ class CostCheck:
     First `charge`, then the call is tried with that, then `check`.
     """
 
-    def __init__(
-        self,
-        findings: Findings,
-        client: "Client",
-        assets: "Assets",
-        sender: bytes,
-        call: "Call",
-        fee_asset: "Asset | None" = None,
-    ) -> None:
-        self.findings = findings
-        self.client = client
-        self.chain = client.chain
-        self.assets = assets
-        self.native = assets.native(client.chain)
-        self.sender = sender
-        self.call = call
+    def __init__(self, trial: "Trial", fee_asset: "Asset | None" = None) -> None:
+        self.trial = trial
+        self.findings = trial.findings
+        self.client = trial.clients(trial.chain)
+        self.chain = trial.chain
+        self.sender = trial.sender
+        self.call = trial.call
         #: What the transaction names to pay its fee; None for nothing.
         self.fee_asset = fee_asset
         #: What pays the fee, and how much of it; None if the chain did not tell.
@@ -79,7 +70,9 @@ class CostCheck:
             info = await dispatch_info(self.client, self.call, self.sender, self.fee_asset)
             self.too_heavy = explain_overweight(await self.client.table(), self.chain, info)
             fee = int(info["partial_fee"])
-            currency = await fee_currency(self.client, self.assets, self.call, self.sender, self.fee_asset)
+            currency = await fee_currency(
+                self.client, self.trial.assets, self.call, self.sender, self.fee_asset
+            )
             amount = await convert_fee(self.client, currency, fee)
             self.fee = (currency.asset, amount)
             self.quote = (info, currency)
@@ -102,38 +95,38 @@ class CostCheck:
             label=amount_of(currency.asset, amount),
         )
 
-    async def check(self, ledger: "HopLedger", sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
+    async def check(self, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
 
-        *ledger* is what the call did, *sent* what a transfer is known to send: it is held against the balances by
-        arithmetic too, which says more clearly than the runtime what is missing.
+        *sent* is what a transfer is known to send: it is held against the balances by arithmetic too, which says more
+        clearly than the runtime what is missing.
         """
-        leaving: dict[str, int] = {}
-        names: dict[str, Asset] = {}
+        ledger = self.trial.ledgers[0]
+        leaving: Counter[Asset] = Counter()
         for asset, value in sent:
-            leaving[asset.id] = leaving.get(asset.id, 0) + value
-            names[asset.id] = asset
+            leaving[asset] += value
         if self.fee is not None:
             bound = await self._explain_bound(ledger.hop)
             self.findings.add_step(self.chain, "transaction fee", *self.fee, at_most=bool(bound))
             self.findings.warnings += [bound] if bound else []
+        if ledger.hop.sent and ledger.fees_problem:
+            self.findings.unknowns.append(ledger.fees_problem)
         try:
-            for message in ledger.hop.sent:
-                for fee in await delivery_fees(self.client, message):
-                    asset = asset_at(self.assets, self.chain, fee.identity) or self.native
-                    names[asset.id] = asset
-                    leaving[asset.id] = leaving.get(asset.id, 0) + fee.amount
+            for fee in ledger.fees:
+                if fee.what == "delivery":
+                    found = asset_at(self.trial.assets, self.chain, fee.identity)
+                    asset = found or self.trial.assets.native(self.chain)
+                    leaving[asset] += fee.amount
                     self.findings.add_step(self.chain, "delivery", asset, fee.amount)
             for entry in ledger.entries:
                 # What the call sets aside.
                 if entry.party.account == self.sender and entry.change.held > 0:
                     self.findings.add_step(self.chain, "deposit", entry.change.asset, entry.change.held)
-            lost = await check_dust(self.findings, ledger, self.client, self.assets, self.sender)
+            lost = await check_dust(self.trial)
             # A program may pay out of what it holds: the runtime alone knows.
-            for asset_id, amount in leaving.items() if sent and self.can_pay else ():
-                if names[asset_id].kind == UNLISTED:
-                    continue
-                await self._hold(names[asset_id], amount, warned=asset_id in lost)
+            for asset, amount in leaving.items() if sent and self.can_pay else ():
+                if asset.kind != UNLISTED:
+                    await self._hold(asset, amount, warned=asset.id in lost)
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))
 
@@ -156,44 +149,31 @@ class CostCheck:
 
     async def _can_pay(self, currency: FeeCurrency, fee: int) -> bool:
         """Hold the fee alone against the balance, by the rule of the runtime."""
-        asset = currency.asset
-        if asset.kind != "native":
+        asset, locked = currency.asset, 0
+        if asset.kind == "native":
+            held = await native_balance(self.client, self.sender)
+            # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
+            keep_alive = currency.number is None
+            balance, payable = held.spendable(keep_alive=False), held.payable(keep_alive=keep_alive)
+            locked = held.frozen if keep_alive else held.locked
+            kept = held.existential_deposit if keep_alive and locked < held.existential_deposit else 0
+        else:
             balance = await free_balance(self.client, asset, self.sender)
             kept = await existential_deposit(self.client, asset) if currency.path else 0
-            if balance >= fee + kept:
-                return True
-            if balance >= fee:
-                self.findings.refusals.append(
-                    f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
-                )
-                return False
-            self.findings.refusals.append(
-                f"the sender pays fees on {self.chain.name} in {asset.label} but can spend only {amount_of(asset, balance)}, less than the fee of {amount_of(asset, fee)}"
-            )
-            return False
-        held = await native_balance(self.client, self.sender)
-        # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
-        keep_alive = currency.number is None
-        payable = held.payable(keep_alive=keep_alive)
+            payable = balance - kept
         if payable >= fee:
             return True
-        locked = held.frozen if keep_alive else held.locked
-        if keep_alive and locked < held.existential_deposit:
-            spendable = amount_of(asset, held.spendable(keep_alive=False))
-            self.findings.refusals.append(
-                f"the sender can spend {spendable} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, held.existential_deposit)} stays"
-            )
+        if kept:
+            why = f"can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
         else:
             where = f", because {amount_of(asset, locked)} is locked" if locked else ""
-            self.findings.refusals.append(
-                f"the sender can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {amount_of(asset, fee)}"
-            )
+            why = f"can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {amount_of(asset, fee)}"
+        self.findings.refusals.append(f"the sender {why}")
         return False
 
     async def _hold(self, asset: "Asset", amount: int, *, warned: bool) -> None:
         """Hold what leaves of *asset*, and the fee if it is paid in it, against the balance."""
-        with_fee = self.fee is not None and self.fee[0].id == asset.id
-        needed = amount + (self.fee[1] if self.fee is not None and with_fee else 0)
+        fee = self.fee[1] if self.fee is not None and self.fee[0].id == asset.id else 0
         deposit = await existential_deposit(self.client, asset)
         if asset.kind == "native":
             account = await native_balance(self.client, self.sender)
@@ -201,22 +181,20 @@ class CostCheck:
             balance, held = account.spendable(keep_alive=False), account.free
         else:
             balance = held = await free_balance(self.client, asset, self.sender)
-        left = held - needed
-        if balance < needed:
+        left = held - amount - fee
+        said = f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}"
+        if balance < amount + fee:
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, but {amount_of(asset, needed)} would leave{', fees included' if with_fee else ''}"
+                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, but {amount_of(asset, amount + fee)} would leave{', fees included' if fee else ''}"
             )
         elif left < deposit and self.call.method.endswith("keep_alive"):
-            most = max(amount - (deposit - left), 0)
+            most = amount_of(asset, max(amount - (deposit - left), 0))
             self.findings.refusals.append(
-                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, which {self.call.pallet}.{self.call.method} keeps: send at most {amount_of(asset, most)}"
+                f"{said}, which {self.call.pallet}.{self.call.method} keeps: send at most {most}"
             )
         elif 0 < left < deposit and not warned:
-            self.findings.warnings.append(
-                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: the account can be closed, and this amount lost"
-                if asset.kind == "native"
-                else f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: it can be lost"
-            )
+            lost = "the account can be closed, and this amount" if asset.kind == "native" else "it can be"
+            self.findings.warnings.append(f"{said}: {lost} lost")
 
 
 async def dispatch_info(

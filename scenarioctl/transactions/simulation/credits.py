@@ -1,10 +1,10 @@
-"""Whether what is sent arrives: the credit on the last chain, and what it should be."""
+"""Whether what is sent arrives: the credit on the last chain, what it should be, and whether the fee there is paid for sure."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.model.checks import Amount, Step
 from scenarioctl.transactions.simulation.arrival import (
     Arrival,
@@ -12,197 +12,236 @@ from scenarioctl.transactions.simulation.arrival import (
     compute_arrival,
     incoming_assets,
 )
-from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
-from scenarioctl.transactions.simulation.fee_beside import FeeBesideCheck, judge_margin
-from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
-from scenarioctl.transactions.simulation.missing_credit import say_no_credit
-from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
+from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+from scenarioctl.transactions.simulation.findings import amount_of, asset_at
+from scenarioctl.transactions.simulation.ledger import identify
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.xcm_instructions import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.recipients import RecipientCheck
+    from scenarioctl.transactions.simulation.dry_run import XcmMessage
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.transfer.request import Transfer
-    from scenarioctl.transactions.xcm_programs import Instruction
 
 
-@dataclass(kw_only=True)
-class CreditCheck:
-    """What arrives by one transaction."""
+async def check_transfer(
+    trial: "Trial", transfer: "Transfer", beside: "tuple[Asset, int] | None" = None
+) -> None:
+    """Judge the arrival of *transfer*, and of what goes *beside* it to pay the fee: an asset of the source, raw amount."""
+    source, destination = transfer.source, transfer.destination
+    is_local = source.name == destination.name
+    asset = transfer.asset if is_local else trial.assets.counterpart(transfer.asset, destination)
+    asset = asset or trial.recognized
+    if asset is None:
+        trial.findings.unknowns.append(
+            f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it: if {destination.name} has it, set its id and location in [[chains.{destination.name}.assets]]"
+        )
+    arrival = None if is_local or asset is None else await _compute(trial)
+    ends = _ends_there(trial, transfer)
+    sent = [(transfer.asset, transfer.amount, asset)]
+    # Over a bridge, what pays stays on the way.
+    if beside is not None and not is_bridged(transfer):
+        sent.append((*beside, trial.assets.counterpart(beside[0], destination)))
+    for number, (left, amount, arriving) in enumerate(sent):
+        if arriving is None:
+            continue
+        # What only pays the fee for others may be used up.
+        pays = number > 0
+        expected = None
+        if not is_local:
+            leaving = amount_of(left, amount)
+            expected = _expect(trial, destination, arrival, arriving, leaving, pays=pays)
+        computed = amount if is_local else expected
+        credit, taken = trial.ledgers[-1].credit(transfer.beneficiary, arriving) if ends else (0, 0)
+        if not pays:
+            trial.findings.computed = None if computed is None else amount_of(arriving, computed)
+            trial.findings.credited = amount_of(arriving, credit) if credit else None
+        if pays and ends:
+            _judge_margin(trial, destination, arriving, amount, arrival, taken)
+        _add_steps(trial, destination, arriving, expected, credit, taken)
+        if ends:
+            await _judge_credit(trial, transfer, arriving, computed, credit, pays=pays)
 
-    findings: Findings
-    clients: Clients
-    assets: "Assets"
-    hops: "Sequence[DryRunResult]"
-    sender: bytes
-    receivers: "RecipientCheck"
-    instructions: "Sequence[Instruction]"
-    #: What arrives, as the last chain credits it, if that is an asset that is not listed there.
-    recognized: "Asset | None" = None
-    arrival: Arrival | None = None
-    weights: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    computed: Amount | None = None
-    credited: Amount | None = None
 
-    @property
-    def failed(self) -> bool:
-        return any(hop.failure or hop.unknown for hop in self.hops)
+def _ends_there(trial: "Trial", transfer: "Transfer") -> bool:
+    """Tell whether *transfer* ends where it should; refuse one that ends elsewhere."""
+    last, wanted = trial.hops[-1].chain, transfer.destination
+    if trial.failed:
+        return False
+    if last.name != wanted.name:
+        trial.findings.refusals.append(f"the transfer ends on {last.name} instead of {wanted.name}")
+    elif transfer.source.name == wanted.name and transfer.beneficiary == trial.sender:
+        # Some pallets tell of a transfer even then, others of nothing.
+        trial.findings.refusals.append(
+            f"the receiver is the sender: nothing would move on {wanted.name}, but the fee would be paid"
+        )
+    else:
+        return True
+    return False
 
-    async def check_transfer(self, transfer: "Transfer", beside: "tuple[Asset, int] | None" = None) -> None:
-        """Judge the arrival of *transfer*, and of what goes *beside* it to pay the fee: an asset of the source, raw amount."""
-        await self._check_arrival(transfer)
-        # Over a bridge, what pays stays on the way.
-        if beside is not None and not is_bridged(transfer):
-            asset, amount = beside
-            await FeeBesideCheck(
-                findings=self.findings,
-                clients=self.clients,
-                assets=self.assets,
-                hops=self.hops,
-                transfer=transfer,
-                asset=asset,
-                amount=amount,
-                arrival=self.arrival,
-            ).run()
 
-    async def _check_arrival(self, transfer: "Transfer") -> None:
-        """Look for the beneficiary's credit on the last chain, and compute what it should be."""
-        source, destination = transfer.source, transfer.destination
-        same = source.name == destination.name
-        asset = transfer.asset if same else self.assets.counterpart(transfer.asset, destination)
-        asset = asset or self.recognized
-        if asset is None:
-            self.findings.unknowns.append(
-                f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it: if {destination.name} has it, set its id and location in [[chains.{destination.name}.assets]]"
-            )
-            return
-        if same:
-            self.computed = amount_of(asset, transfer.amount)
-        else:
-            arrival = self.arrival = await self._compute()
-            if self._is_carried(transfer, asset) and arrival is not None:
-                self._expect(arrival, asset, destination)
-        if self.failed:
-            return
-        last = self.hops[-1]
-        if last.chain.name != destination.name:
-            self.findings.refusals.append(
-                f"the transfer ends on {last.chain.name} instead of {destination.name}"
-            )
-        elif same and transfer.beneficiary == self.sender:
-            # Some pallets tell of a transfer even then, others of nothing.
-            self.findings.refusals.append(
-                f"the receiver is the sender: nothing would move on {source.name}, but the fee would be paid"
-            )
-        elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
-            self.findings.refusals.append(
-                await say_no_credit(self.clients(last.chain), asset, transfer.beneficiary, self.computed)
-            )
-        elif self.recognized is not None and self.computed != self.credited:
-            told = f", but {self.computed} should arrive" if self.computed is not None else ""
-            self.findings.unknowns.append(
-                f"{destination.name} credits {self.credited} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
-            )
+def _expect(
+    trial: "Trial", chain: "Chain", arrival: Arrival | None, arriving: "Asset", sent: Amount, *, pays: bool
+) -> int | None:
+    """Return how much of what is *sent* should arrive, None if that isn't known; refuse a call after which another amount goes on."""
+    carried = carried_amount(trial.hops[0].sent, arriving, chain)
+    should = f"{sent} should leave {trial.chain.name}{' to pay the fee' if pays else ''}, but"
+    if carried == 0:
+        trial.findings.unknowns.append(f"{should} none is seen in its message")
+    # That it goes where nobody knows is told for itself.
+    elif carried is not None and carried != sent.value:
+        amount = Amount(value=carried, asset=sent.asset, decimals=sent.decimals)
+        trial.findings.refusals.append(f"{should} its message carries {amount}")
+    if arrival is None or carried != sent.value:
+        return None
+    return arrival.assets.get(identify(arriving, chain), 0)
 
-    def _is_carried(self, transfer: "Transfer", asset: "Asset") -> bool:
-        """Refuse a call after which another amount goes on than *transfer* sends; *asset* is its asset on the destination."""
-        carried = carried_amount(self.hops[0].sent, asset, transfer.destination)
-        if carried is None:
-            # That it ends elsewhere, or where nobody knows, is told for itself.
-            return False
-        should = f"{amount_of(transfer.asset, transfer.amount)} should leave {transfer.source.name}, but"
-        if not carried:
-            self.findings.unknowns.append(f"{should} none is seen in its message")
-        elif carried != transfer.amount:
-            self.findings.refusals.append(
-                f"{should} its message carries {amount_of(transfer.asset, carried)}"
-            )
-        return carried == transfer.amount
 
-    async def check_deposits(self) -> None:
-        """Look for the credit of each account that a last message deposits to."""
-        arrival = await self._compute() if any(hop.message for hop in self.hops) else None
-        for hop in self.hops:
-            message = hop.message
-            if message is None or hop.sent or hop.failure or hop.unknown:
-                continue
-            accounts = list(dict.fromkeys(deposit_accounts(message)))
-            credited = self.receivers.received_on(hop)
-            if not accounts and not (credited and self._deposits_on(hop.chain)):
-                self.findings.unknowns.append(
-                    f"the message that ends on {hop.chain.name} deposits to no account whose credit could be checked"
-                )
-            brought = [asset_at(self.assets, hop.chain, identity) for identity, _ in incoming_assets(message)]
-            known = [asset for asset in brought if asset is not None]
-            if len(known) < len(brought):
-                self.findings.unknowns.append(
-                    f"a message brings an unlisted asset to {hop.chain.name}, so its credit could not be checked"
-                )
-            fees = message.first("BuyExecution")
-            fee_place = "" if fees is None else write_location(fees["fees"]["id"])
-            brings = dict(incoming_assets(message))
-            for asset in known if len(known) > 1 else ():
-                if asset.location == fee_place:
-                    amount = brings[absolute(asset.location, hop.chain.para_id)]
-                    judge_margin(self.findings, hop.chain, asset, amount, arrival)
-            # What only pays the fee for others may be used up.
-            for asset in sorted(known, key=lambda asset: asset.location != fee_place):
-                if arrival is not None:
-                    self._expect(arrival, asset, hop.chain)
-                total = sum(each.change.value for each in credited if each.change.asset.id == asset.id)
-                needed = asset.location != fee_place or len(known) == 1
-                if not self._take_credit(hop, asset, total) and needed and accounts:
-                    self.findings.refusals.append(
-                        await say_no_credit(self.clients(hop.chain), asset, accounts[0], self.computed)
-                    )
-            got = {each.party.account for each in credited}
-            for account in accounts if got else ():
-                if account not in got:
-                    who = format_account(account, hop.chain.ss58_prefix)
-                    self.findings.refusals.append(
-                        f"nothing is credited to {who} on {hop.chain.name}, although the message names that account"
-                    )
-
-    def _deposits_on(self, chain: "Chain") -> bool:
-        """Tell whether a program deposits anything on *chain*, be it to an account of another kind."""
-        return any(
-            instruction.name in ("DepositAsset", "TransferAsset") and instruction.chain == chain
-            for instruction in self.instructions
+async def _judge_credit(
+    trial: "Trial", transfer: "Transfer", asset: "Asset", computed: int | None, credit: int, *, pays: bool
+) -> None:
+    """Object if the beneficiary's *credit* isn't what should arrive."""
+    chain, unknowns = transfer.destination, trial.findings.unknowns
+    expected = None if computed is None else amount_of(asset, computed)
+    if not credit and (computed or not pays):
+        trial.findings.refusals.append(
+            await _say_no_credit(trial, chain, asset, transfer.beneficiary, expected)
+        )
+    elif not credit and computed is None:
+        unknowns.append(
+            f"no {asset.display_name} is credited to the beneficiary on {chain.name}, and whether any should be left could not be computed"
+        )
+    elif trial.recognized is not None and computed != credit and not pays:
+        told = f", but {expected} should arrive" if expected is not None else ""
+        unknowns.append(
+            f"{chain.name} credits {amount_of(asset, credit)} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
         )
 
-    async def _compute(self) -> Arrival | None:
-        """Return what the hops leave, and add what they take to the steps."""
-        try:
-            arrival = await compute_arrival(self.clients, self.hops)
-        except Inconclusive as problem:
-            self.findings.warnings.append(f"the arrival could not be computed: {problem}")
-            return None
-        self.weights.update(arrival.weights)
-        for fee in arrival.fees:
-            asset = asset_at(self.assets, fee.chain, fee.identity)
-            amount = (
-                Amount(value=fee.amount, asset=fee.place) if asset is None else amount_of(asset, fee.amount)
+
+async def check_deposits(trial: "Trial") -> None:
+    """Look for the credit of each account that a last message deposits to."""
+    findings = trial.findings
+    arrival = await _compute(trial) if any(hop.message for hop in trial.hops) else None
+    for ledger in trial.ledgers:
+        hop, chain, message = ledger.hop, ledger.hop.chain, ledger.hop.message
+        if message is None or hop.sent or hop.failure or hop.unknown:
+            continue
+        accounts = list(dict.fromkeys(_deposit_accounts(message, chain.account_format.length)))
+        credited = list(ledger.received())
+        if not accounts and not (credited and _deposits_on(trial, chain)):
+            findings.unknowns.append(
+                f"the message that ends on {chain.name} deposits to no account whose credit could be checked"
             )
-            self.findings.steps.append(Step(chain=fee.chain.name, what=fee.what, amount=amount))
-        return arrival
-
-    def _expect(self, arrival: Arrival, asset: "Asset", chain: "Chain") -> None:
-        if self.hops[-1].chain.name == chain.name:
-            identity = absolute(asset.location, chain.para_id)
-            self.computed = amount_of(asset, arrival.assets.get(identity, 0))
-            self.findings.steps.append(Step(chain=chain.name, what="computed arrival", amount=self.computed))
-
-    def _take_credit(self, hop: "DryRunResult", asset: "Asset", credit: int) -> bool:
-        """Note what is credited in the end, and tell whether anything is."""
-        if credit:
-            self.credited = amount_of(asset, credit)
-            self.findings.add_step(hop.chain, "arrives", asset, credit)
-            if self.computed is not None and self.computed != self.credited:
-                self.findings.warnings.append(
-                    f"{self.computed} should arrive on {hop.chain.name} as computed, but its dry run credits {self.credited}"
+        items = [(asset_at(trial.assets, chain, each), amount) for each, amount in incoming_assets(message)]
+        brings = {asset: amount for asset, amount in items if asset is not None}
+        if any(asset is None for asset, _ in items):
+            findings.unknowns.append(
+                f"a message brings an unlisted asset to {chain.name}, so its credit could not be checked"
+            )
+        fees = message.first("BuyExecution")
+        fee_place = "" if fees is None else write_location(fees["fees"]["id"])
+        # What only pays the fee for others may be used up.
+        for asset in sorted(brings, key=lambda asset: asset.location != fee_place):
+            pays = asset.location == fee_place and len(brings) > 1
+            if pays:
+                _judge_margin(trial, chain, asset, brings[asset], arrival)
+            expected = None
+            if arrival is not None and trial.hops[-1].chain.name == chain.name:
+                expected = arrival.assets.get(identify(asset, chain), 0)
+            due = None if expected is None else amount_of(asset, expected)
+            findings.computed = due or findings.computed
+            total = sum(each.change.value for each in credited if each.change.asset.id == asset.id)
+            findings.credited = amount_of(asset, total) if total else findings.credited
+            _add_steps(trial, chain, asset, expected, total)
+            if not total and not pays and accounts:
+                findings.refusals.append(await _say_no_credit(trial, chain, asset, accounts[0], due))
+        got = {each.party.account for each in credited}
+        for account in accounts if got else ():
+            if account not in got:
+                who = format_account(account, chain.ss58_prefix)
+                findings.refusals.append(
+                    f"nothing is credited to {who} on {chain.name}, although the message names that account"
                 )
-        return credit > 0
+
+
+def _deposit_accounts(message: "XcmMessage", length: int) -> Iterator[bytes]:
+    """Give the accounts of *length* bytes that *message* deposits to on the chain that it goes to."""
+    for name, fields in message.instructions:
+        if name == "DepositAsset":
+            place, account = split_account(fields["beneficiary"])
+            if place == "0/Here" and account is not None and len(account) == length:
+                yield account
+
+
+def _deposits_on(trial: "Trial", chain: "Chain") -> bool:
+    """Tell whether a program deposits anything on *chain*, be it to an account of another kind."""
+    return any(kind_of(each.name).pays and each.chain == chain for each in trial.instructions)
+
+
+async def _compute(trial: "Trial") -> Arrival | None:
+    """Return what the hops leave, and add what they take to the steps."""
+    try:
+        arrival = await compute_arrival(trial.clients, trial.ledgers)
+    except Inconclusive as problem:
+        trial.findings.warnings.append(f"the arrival could not be computed: {problem}")
+        return None
+    for fee in arrival.fees:
+        asset = asset_at(trial.assets, fee.chain, fee.identity)
+        amount = Amount(value=fee.amount, asset=fee.place) if asset is None else amount_of(asset, fee.amount)
+        trial.findings.steps.append(Step(chain=fee.chain.name, what=fee.what, amount=amount))
+    return arrival
+
+
+def _add_steps(
+    trial: "Trial", chain: "Chain", asset: "Asset", expected: int | None, credit: int, taken: int = 0
+) -> None:
+    """Add to the steps what should arrive and what does, without what the chain takes of that as a deposit of the receiver."""
+    findings = trial.findings
+    if taken:
+        findings.add_step(chain, "receiver deposit", asset, taken)
+    if expected is not None:
+        findings.add_step(chain, "computed arrival", asset, max(expected - taken, 0))
+    if credit > taken:
+        findings.add_step(chain, "arrives", asset, credit - taken)
+    if credit and expected is not None and credit != expected:
+        findings.warnings.append(
+            f"{amount_of(asset, expected)} should arrive on {chain.name} as computed, but its dry run credits {amount_of(asset, credit)}"
+        )
+
+
+def _judge_margin(
+    trial: "Trial", chain: "Chain", asset: "Asset", amount: int, arrival: Arrival | None, deposit: int = 0
+) -> None:
+    """Say if the fee on *chain*, and the receiver's *deposit*, would be more than the *amount* of *asset* that pays once they rise a little.
+
+    Then all of the transfer is trapped.
+    """
+    key = (chain.name, identify(asset, chain))
+    fees = () if arrival is None else arrival.fees
+    taken = sum(fee.amount for fee in fees if (fee.chain.name, fee.identity) == key)
+    sentence = f"{asset.amount(amount)} goes along to pay the fee on {chain.name}, which is {asset.amount(taken)} now"
+    if taken > amount:
+        trial.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
+    elif (taken + deposit) * 4 > amount * 3:
+        beside = f", and the receiver's deposit of {asset.amount(deposit)}" if deposit else ""
+        trial.findings.warnings.append(
+            f"{sentence}{beside}. If {chain.name} takes more than goes along, the transfer is trapped there."
+        )
+
+
+async def _say_no_credit(
+    trial: "Trial", chain: "Chain", asset: "Asset", beneficiary: bytes, computed: Amount | None
+) -> str:
+    """Return why no *asset* is credited on *chain*, where *computed* should arrive."""
+    client = trial.clients(chain)
+    try:
+        deposit = await existential_deposit(client, asset)
+        held = await free_balance(client, asset, beneficiary)
+    except Inconclusive:
+        held = deposit = 0
+    if computed is not None and computed.value < deposit and not held:
+        return f"{computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
+    return f"no {asset.display_name} is credited to the beneficiary on {chain.name}, although nothing fails there"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import absolute
-from scenarioctl.model.checks import Amount, Step
+from scenarioctl.chains.locations import seen_from
+from scenarioctl.model.checks import Amount, Holding, Step
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -26,6 +26,12 @@ class Findings:
     #: What the signer, or a receiver, has no longer or can't spend.
     losses: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    #: What leaves accounts other than the chains' own, and what accounts get, on every chain.
+    leaves: list[Holding] = field(default_factory=list)
+    credits: list[Holding] = field(default_factory=list)
+    #: What should arrive in the end, and what is credited there by the dry run.
+    computed: Amount | None = None
+    credited: Amount | None = None
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -36,6 +42,8 @@ class Findings:
         """Take over what *other* says of what happens *when*."""
         for name in ("refusals", "unknowns", "rights", "losses", "warnings"):
             getattr(self, name).extend(f"{when}: {said}" for said in getattr(other, name))
+        self.leaves += other.leaves
+        self.credits += other.credits
 
     @property
     def verdict(self) -> "Verdict":
@@ -64,7 +72,4 @@ def amount_of(asset: "Asset", value: int) -> Amount:
 
 def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":
     """Return the asset of *chain* that lives at *identity*, an absolute location; None where none is listed."""
-    for asset in assets.all(chain):
-        if asset.location and absolute(asset.location, chain.para_id) == identity:
-            return asset
-    return None
+    return assets.at(chain, seen_from(identity, chain.para_id))

@@ -1,15 +1,21 @@
-"""The rights that a transaction gives to others: no simulation shows what they will do with them."""
+"""What reading a call tells: the rights that it gives to others, and what in it isn't understood.  No simulation shows either."""
 
 from typing import TYPE_CHECKING
 
+from scenarioctl.transactions.wording.calls import read_rights
+
 if TYPE_CHECKING:
-    from scenarioctl.transactions.simulation.findings import Findings
-    from scenarioctl.transactions.wording.phrases import Reading
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
-def check_granted_rights(findings: "Findings", reading: "Reading", sender: bytes) -> None:
-    """Say which rights are given to anybody but *sender*, and leave open what comes of them."""
-    for right in reading.rights:
-        if right.accounts != {sender}:
-            findings.rights.append(right.sentence)
-            findings.unknowns.append(right.sentence)
+async def check_granted_rights(trial: "Trial") -> None:
+    """Say which rights are given to anybody but the sender, and leave open what comes of them, and of what isn't understood."""
+    findings = trial.findings
+    away = {each.chain for each in trial.instructions if each.name == "Transact"}
+    chains = [hop.chain for hop in trial.hops if not hop.unknown and hop.chain in away]
+    # Calls for other chains are read by the runtimes of those.
+    tables = {chain.name: await trial.clients(chain).table() for chain in (*chains, trial.chain)}
+    reading = read_rights(trial.call, trial.chain, trial.assets, lambda chain: tables.get(chain.name))
+    given = [right.sentence for right in reading.rights if right.accounts != {trial.sender}]
+    findings.rights += given
+    findings.unknowns += [*given, *reading.unknown]

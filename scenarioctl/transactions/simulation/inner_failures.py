@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.runtime.typed_values import find_typed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.events import Event
-    from scenarioctl.transactions.simulation.findings import Findings
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: The last name of a type -> what a value of it says if nothing failed; None if such a value is a failure in itself.
 _OUTCOMES: dict[str, str | None] = {
@@ -26,13 +24,14 @@ _EXPECTED = frozenset(("Utility.IfElseFallbackCalled",))
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 
 
-def check_inner_failures(
-    findings: "Findings", chain: str, events: "Sequence[Event]", table: "RuntimeTable"
-) -> None:
-    """Refuse a call of which *events*, those of its own chain, tell that a part failed."""
-    for event in events:
+async def check_inner_failures(trial: "Trial") -> None:
+    """Refuse a call of which the events on its own chain tell that a part failed."""
+    table = await trial.table()
+    for event in trial.hops[0].events:
         if str(event) not in _EXPECTED and tells_failure(event, table):
-            findings.refusals.append(f"{chain} accepts the call, but a part of it fails ({event})")
+            trial.findings.refusals.append(
+                f"{trial.chain.name} accepts the call, but a part of it fails ({event})"
+            )
             return
 
 

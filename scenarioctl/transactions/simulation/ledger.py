@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import absolute, junctions_of, write_location
+from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
+from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import (
@@ -20,18 +21,18 @@ from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.runtime_api import Clients
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: Pallets' accounts that people know by another name.
 _PALLET_ACCOUNTS = {
-    b"py/trsry": "treasury",
-    b"py/xcmch": "teleports' checking account",
-    b"PotStake": "collators' pot",
-    b"omnipool": "Omnipool",
+    "py/trsry": "treasury",
+    "py/xcmch": "teleports' checking account",
+    "PotStake": "collators' pot",
+    "omnipool": "Omnipool",
 }
 #: Whose balance mirrors what is on other chains.
 _MIRRORS = ("sovereign", "teleports'")
@@ -71,115 +72,115 @@ class HopLedger:
     fees: Sequence[HopFee] = ()
     #: Why those are not known; empty if they are.
     fees_problem: str = ""
+    #: What the message weighs there: reference time and proof size.  None without one, or if that is not known.
+    weight: Any = None
 
     def received(self) -> Iterator[Entry]:
         """Give what somebody gets whom the chain does not hold for itself."""
         return (each for each in self.entries if not each.party.system and each.change.value > 0)
 
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerReader:
-    """Reads the ledger of each hop of one transaction."""
-
-    clients: "Clients"
-    assets: "Assets"
-    sender: bytes
-    beneficiary: bytes | None
-    #: Accounts that the transaction names.
-    named: frozenset[bytes]
-    #: Chains on which it names places that are no accounts.
-    named_on: frozenset[str]
-    #: XCM programs that it has executed on its own chain.
-    programs: Sequence[Mapping[str, Any]] = ()
-    #: What is credited on the last chain, if that is an asset that is not listed (`recognize_credit`).
-    recognized: "Asset | None" = None
-
-    async def read(self, hop: "DryRunResult") -> HopLedger:
-        changes = [self._recognize(each) for each in read_balance_changes(hop.events, hop.chain, self.assets)]
-        fees: list[HopFee] = []
-        problem = ""
-        if not hop.failure and not hop.unknown:
-            try:
-                fees = await self._fees(hop)
-            except Inconclusive as error:
-                problem = str(error)
-        market = markets(hop.events, changes)
-        entries = [
-            Entry(
-                party=self._party(change, hop.chain, market, fees),
-                change=change,
-                identity=identify(change.asset, hop.chain),
-            )
-            for change in changes
+    def credit(self, account: bytes, asset: "Asset") -> tuple[int, int]:
+        """Return how much of *asset* the chain credits to *account*, raw, and how much it takes of it again."""
+        identity = identify(asset, self.hop.chain)
+        found = [
+            each.change for each in self.entries if (each.party.account, each.identity) == (account, identity)
         ]
-        return HopLedger(hop=hop, entries=entries, fees=fees, fees_problem=problem)
+        taken = sum(each.taken for each in found)
+        return sum(each.value for each in found) + taken, taken
 
-    async def _fees(self, hop: "DryRunResult") -> list[HopFee]:
-        """Return what *hop* takes for executing programs and delivering messages."""
-        found: list[HopFee] = []
-        if hop.message is not None:
-            client = self.clients(hop.chain)
-            found += await execution_fees(client, hop.message, await query_weight(client, hop.message.data))
-        for program in self.programs if hop.message is None else ():
-            found += await program_fees(self.clients(hop.chain), program)
-        for message in hop.sent:
-            found += await delivery_fees(self.clients(hop.chain), message)
-        return found
 
-    def _recognize(self, change: BalanceChange) -> BalanceChange:
-        known, asset = self.recognized, change.asset
-        if known is None or (asset.chain, asset.kind, asset.id) != (known.chain, known.kind, known.id):
-            return change
-        return replace(change, asset=known)
+async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
+    """Return the ledger of *hop*, a chain of *trial*."""
+    changes = [
+        _recognize(each, trial.recognized)
+        for each in read_balance_changes(hop.events, hop.chain, trial.assets)
+    ]
+    found = HopLedger(hop=hop, entries=())
+    try:
+        found = await _with_fees(trial, found)
+    except Inconclusive as error:
+        found = replace(found, fees_problem=str(error))
+    market = markets(hop.events, changes)
+    entries = [
+        Entry(
+            party=_party(trial, change, hop.chain, market, found.fees),
+            change=change,
+            identity=identify(change.asset, hop.chain),
+        )
+        for change in changes
+    ]
+    return replace(found, entries=entries)
 
-    def _party(
-        self, change: BalanceChange, chain: "Chain", market: Mapping[bytes, str], fees: Sequence[HopFee]
-    ) -> AccountRole:
-        account = change.account
-        if account == self.sender:
-            return AccountRole(account=account, role="the sender")
-        if account == self.beneficiary:
-            return AccountRole(account=account, role="the beneficiary")
-        role = self._own_role(account, chain)
-        if not role and account not in self.named:
-            role = market.get(account, "")
-            identity = identify(change.asset, chain)
-            due = [fee for fee in fees if fee.identity == identity]
-            taken = {sum(fee.amount for fee in due): "execution and delivery"}
-            for what in ("execution", "delivery"):
-                alike = [fee.amount for fee in due if fee.what == what]
-                taken |= dict.fromkeys((*alike, sum(alike)), what)
-            if not role and change.value > 0 and change.value in taken:
-                role = f"gets the {taken[change.value]} fee"
-        told = account in self.named or chain.name in self.named_on
-        return AccountRole(account=account, role=role, system=bool(role) and not told)
 
-    def _own_role(self, account: bytes, chain: "Chain") -> str:
-        """Return what the chain has *account* for; empty where it is not one of the chain's own."""
-        kind, rest = account[:4], account[4:]
-        if kind == b"modl" and not any(rest[8:]):
-            pallet = rest[:8]
-            text = pallet.rstrip(b"\0").decode("ascii", "replace")
-            return _PALLET_ACCOUNTS.get(pallet, f"account of the pallet {text}")
-        if kind in (b"para", b"sibl") and not any(rest[4:]):
-            number = int.from_bytes(rest[:4], "little")
-            named = next(
-                (
-                    each.name
-                    for each in self.assets.registry.all()
-                    if each.relay == chain.relay and each.para_id == number
-                ),
-                f"parachain {number}",
-            )
-            return f"sovereign account of {named}"
-        for other in self.assets.registry.all():
-            if (
-                not other.is_ethereum
-                and is_beyond_bridge(other, chain, self.assets.registry)
-                and account == sovereign_account_beyond(other)
-            ):
-                return f"sovereign account of {other.name}"
-        return ""
+async def _with_fees(trial: "Trial", ledger: HopLedger) -> HopLedger:
+    """Return *ledger* with what its chain takes for executing programs and delivering messages."""
+    hop, message = ledger.hop, ledger.hop.message
+    if hop.chain.is_ethereum:
+        return ledger
+    client = trial.clients(hop.chain)
+    fees: list[HopFee] = []
+    weight = None
+    if message is None:
+        for program in () if hop.failure else trial.programs:
+            fees += await program_fees(client, program)
+    elif message.destination is not None:
+        weight = await query_weight(client, message.data)
+        fees += await execution_fees(client, message, weight)
+    for onward in hop.sent:
+        fees += await delivery_fees(client, onward)
+    return replace(ledger, fees=fees, weight=weight)
+
+
+def _recognize(change: BalanceChange, known: "Asset | None") -> BalanceChange:
+    asset = change.asset
+    if known is None or (asset.chain, asset.kind, asset.id) != (known.chain, known.kind, known.id):
+        return change
+    return replace(change, asset=known)
+
+
+def _party(
+    trial: "Trial",
+    change: BalanceChange,
+    chain: "Chain",
+    market: Mapping[bytes, str],
+    fees: Sequence[HopFee],
+) -> AccountRole:
+    account = change.account
+    if account == trial.sender:
+        return AccountRole(account=account, role="the sender")
+    if account == trial.beneficiary:
+        return AccountRole(account=account, role="the beneficiary")
+    role = _own_role(account, chain, trial.assets.registry)
+    if not role and account not in trial.named:
+        role = market.get(account, "")
+        identity = identify(change.asset, chain)
+        due = [fee for fee in fees if fee.identity == identity]
+        taken = {sum(fee.amount for fee in due): "execution and delivery"}
+        for what in ("execution", "delivery"):
+            alike = [fee.amount for fee in due if fee.what == what]
+            taken |= dict.fromkeys((*alike, sum(alike)), what)
+        if not role and change.value > 0 and change.value in taken:
+            role = f"gets the {taken[change.value]} fee"
+    told = account in trial.named or chain.name in trial.named_on
+    return AccountRole(account=account, role=role, system=bool(role) and not told)
+
+
+def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
+    """Return what the chain has *account* for; empty where it is not one of the chain's own."""
+    kind = kind_of(account)
+    if kind.name == "pallet" and not any(account[12:]):
+        return _PALLET_ACCOUNTS.get(kind.id, f"account of the pallet {kind.id}")
+    if kind.name == "parachain":
+        known = registry.parachain(chain, int(kind.id))
+        return f"sovereign account of {f'parachain {kind.id}' if known is None else known.name}"
+    for other in registry.all():
+        if (
+            not other.is_ethereum
+            and is_beyond_bridge(other, chain, registry)
+            and account == sovereign_account_beyond(other)
+        ):
+            return f"sovereign account of {other.name}"
+    return ""
 
 
 def identify(asset: "Asset", chain: "Chain") -> str:
@@ -219,18 +220,10 @@ def paid_for_delivery(events: "Sequence[Event]", payer: bytes, chain: "Chain") -
         if (
             event.pallet in XCM_PALLETS
             and event.name == "FeesPaid"
-            and _is_account(event.fields["paying"], payer, chain)
+            and split_account(event.fields["paying"])[1] == payer
         ):
             for item in event.fields["fees"]:
                 place = write_location(item["id"])
                 if place:
                     sums[absolute(place, chain.para_id)] += int(item["fun"]["Fungible"])
     return sums
-
-
-def _is_account(location: Any, account: bytes, chain: "Chain") -> bool:
-    name, field = chain.account_format.junction_name, chain.account_format.junction_field
-    return any(
-        isinstance(junction, Mapping) and junction.get(name, {}).get(field) == account
-        for junction in junctions_of(location)
-    )

@@ -9,11 +9,10 @@ from scenarioctl.runtime.scale import Refusal, decode_compact
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, read_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.findings import Findings
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: Bytes of the parent's hash, with which a header begins.  The compact number of the block follows.
 _PARENT = 32
@@ -29,10 +28,9 @@ async def check_para_ids(clients: Clients, chains: "Iterable[Chain]", registry: 
             await _check(clients, chain, registry)
 
 
-async def check_para_ids_on_way(
-    findings: "Findings", clients: Clients, hops: "Sequence[DryRunResult]", registry: "Registry"
-) -> None:
-    """Refuse messages between chains of *hops* if one without complete trust facts is not the parachain that it says."""
+async def check_para_ids_on_way(trial: "Trial") -> None:
+    """Refuse messages between chains if one without complete trust facts is not the parachain that it says."""
+    findings, hops = trial.findings, trial.hops
     ends = [
         chain
         for hop in hops
@@ -51,7 +49,7 @@ async def check_para_ids_on_way(
             )
             continue
         try:
-            await _check(clients, chain, registry)
+            await _check(trial.clients, chain, trial.assets.registry)
         except InvalidRequest as problem:
             findings.refusals.append(str(problem))
         except Inconclusive as problem:

@@ -1,158 +1,130 @@
 """Who gets what: nobody whom the transaction doesn't name, and nobody less than it says."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.model.checks import Holding
-from scenarioctl.transactions.simulation.findings import Findings, amount_of
+from scenarioctl.model.checks import Holding, Step
+from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import paid_for_delivery
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
-    from scenarioctl.transactions.simulation.runtime_api import Clients
+    from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
-@dataclass(kw_only=True)
-class RecipientCheck:
-    """The accounts of one transaction."""
+def list_holdings(trial: "Trial") -> None:
+    """Name every account that loses or gets something; what leaves the sender is a step, if no transfer says it."""
+    findings = trial.findings
+    for ledger in trial.ledgers:
+        hop = ledger.hop
+        delivery = paid_for_delivery(hop.events, trial.sender, hop.chain) if hop.message is None else {}
+        for entry in ledger.entries:
+            value = entry.change.value
+            is_sender = entry.party.account == trial.sender
+            if value < 0 and is_sender:
+                value += delivery.get(entry.identity, 0)
+            if value < 0 and not entry.party.system:
+                left = _holding(hop, entry, -value)
+                findings.leaves.append(left)
+                if is_sender and hop.message is None and trial.transfer is None:
+                    findings.steps.append(Step(chain=left.chain, what="leaves", amount=left.amount))
+            if value > 0:
+                findings.credits.append(_holding(hop, entry, value))
 
-    findings: Findings
-    clients: "Clients"
-    ledgers: "Sequence[HopLedger]"
-    sender: bytes
-    beneficiary: bytes | None
-    #: Accounts that the transaction names.
-    named: frozenset[bytes]
-    named_on: frozenset[str]
-    #: Whether the signer knows that what arrives can't be spent at first.
-    accepts_locked: bool = False
-    leaves: list[Holding] = field(default_factory=list)
-    credits: list[Holding] = field(default_factory=list)
 
-    def list_holdings(self) -> None:
-        """Name every account that loses or gets something."""
-        for ledger in self.ledgers:
-            hop = ledger.hop
-            delivery = paid_for_delivery(hop.events, self.sender, hop.chain)
-            for entry in ledger.entries:
-                value = entry.change.value
-                if value < 0 and entry.party.account == self.sender and hop.message is None:
-                    value += delivery.get(entry.identity, 0)
-                if value < 0 and not entry.party.system:
-                    self.leaves.append(_holding(hop, entry, -value))
-                if value > 0:
-                    self.credits.append(_holding(hop, entry, value))
-
-    def sent(self) -> "list[tuple[Asset, int]]":
-        """Return what leaves the sender on their own chain, the delivery of messages apart."""
-        first = self.ledgers[0]
-        delivery = paid_for_delivery(first.hop.events, self.sender, first.hop.chain)
-        return [
-            (entry.change.asset, value)
-            for entry in first.entries
-            if entry.party.account == self.sender
-            and (value := -entry.change.value - delivery.get(entry.identity, 0)) > 0
-        ]
-
-    def received_on(self, hop: "DryRunResult") -> "list[Entry]":
-        """Return what somebody gets by *hop*, whom the chain does not hold for itself."""
-        return [entry for ledger in self.ledgers if ledger.hop is hop for entry in ledger.received()]
-
-    def check_strangers(self) -> None:
-        """Object to what goes to somebody whom nobody named: of a transfer, to anybody but its beneficiary."""
-        for ledger in self.ledgers:
-            losing = {entry.identity for entry in ledger.entries if entry.change.value < 0}
-            for entry in ledger.received():
-                account = entry.party.account
-                if account in (self.sender, self.beneficiary):
-                    continue
-                said = f"{_amount(entry)} would go to {_say(entry.party, ledger.hop.chain)} on {ledger.hop.chain.name}, an account that the"
-                if self.beneficiary is not None:
-                    self.findings.refusals.append(f"{said} transfer does not name")
-                elif (
-                    account not in self.named
-                    and ledger.hop.chain.name not in self.named_on
-                    # What is made for somebody, like a reward, costs nobody anything.
-                    and (ledger.hop.message is not None or entry.identity in losing)
-                ):
-                    self.findings.unknowns.append(f"{said} transaction does not name")
-
-    def warn_of_shares(self) -> None:
-        """Say who shares what one message brings."""
-        for ledger in self.ledgers:
-            shares = list(ledger.received())
-            if ledger.hop.message is not None and len({each.party.account for each in shares}) > 1:
-                said = ", ".join(
-                    f"{_amount(each)} to {_say(each.party, ledger.hop.chain)}" for each in shares
-                )
-                self.findings.warnings.append(
-                    f"several accounts share the assets that reach {ledger.hop.chain.name}: {said}"
-                )
-
-    def warn_of_losses(self) -> None:
-        """Say what leaves others than the sender."""
-        for holding in self.leaves:
-            if holding.role == "the beneficiary":
-                told = f"leaves the beneficiary {holding.account} on {holding.chain}"
-            elif holding.role != "the sender":
-                told = f"leaves {holding.account} on {holding.chain}, which is not the sender"
-            else:
+def check_strangers(trial: "Trial") -> None:
+    """Object to what goes to somebody whom nobody named: of a transfer, to anybody but its beneficiary."""
+    for ledger in trial.ledgers:
+        chain = ledger.hop.chain
+        losing = {entry.identity for entry in ledger.entries if entry.change.value < 0}
+        for entry in ledger.received():
+            account = entry.party.account
+            if account in (trial.sender, trial.beneficiary):
                 continue
-            self.findings.losses.append(f"{holding.amount} {told}")
+            said = f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on {chain.name}, an account that the"
+            if trial.transfer is not None:
+                trial.findings.refusals.append(f"{said} transfer does not name")
+            elif (
+                account not in trial.named
+                and chain.name not in trial.named_on
+                # What is made for somebody, like a reward, costs nobody anything.
+                and (ledger.hop.message is not None or entry.identity in losing)
+            ):
+                trial.findings.unknowns.append(f"{said} transaction does not name")
 
-    async def check_kept(self) -> None:
-        """Say what the sender can no longer spend, and refuse what a receiver can't spend."""
-        for ledger in self.ledgers:
-            for entry in ledger.entries:
-                kept = entry.change.kept
-                if not kept or entry.party.system:
-                    continue
-                amount = amount_of(entry.change.asset, kept)
-                chain = ledger.hop.chain
-                if entry.party.account == self.sender and entry.change.value <= 0:
-                    if entry.change.locked > max(entry.change.held, 0):
-                        self.findings.lose(
-                            chain, "locked", amount, f"{amount} of the sender is locked on {chain.name}"
-                        )
-                    continue
-                await self._check_arrived(ledger, entry)
 
-    async def _check_arrived(self, ledger: "HopLedger", entry: "Entry") -> None:
-        chain, change = ledger.hop.chain, entry.change
-        kept = min(change.kept, change.value) if change.value > 0 else change.kept
-        free = amount_of(change.asset, max(change.value - kept, 0))
-        until = await self._locked_until(ledger.hop, change.asset)
-        sentence = f"{_say(entry.party, chain)} can spend only {free} of the {_amount(entry)} that arrives on {chain.name}: {amount_of(change.asset, kept)} is locked {until}"
-        if self.accepts_locked:
-            self.findings.lose(chain, "locked", amount_of(change.asset, kept), sentence)
+def warn_of_shares(trial: "Trial") -> None:
+    """Say who shares what one message brings."""
+    for ledger in trial.ledgers:
+        chain, shares = ledger.hop.chain, list(ledger.received())
+        if ledger.hop.message is not None and len({each.party.account for each in shares}) > 1:
+            said = ", ".join(
+                f"{_amount(each)} to {format_account(each.party.account, chain.ss58_prefix)}"
+                for each in shares
+            )
+            trial.findings.warnings.append(
+                f"several accounts share the assets that reach {chain.name}: {said}"
+            )
+
+
+def warn_of_losses(trial: "Trial") -> None:
+    """Say what leaves others than the sender."""
+    for holding in trial.findings.leaves:
+        if holding.role == "the beneficiary":
+            told = f"leaves the beneficiary {holding.account} on {holding.chain}"
+        elif holding.role != "the sender":
+            told = f"leaves {holding.account} on {holding.chain}, which is not the sender"
         else:
-            self.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")
-
-    async def _locked_until(self, hop: "DryRunResult", asset: "Asset") -> str:
-        """Return until when a deposit limit keeps *asset*; Hydration locks all that goes beyond one."""
-        for event in hop.events:
-            if str(event) == "CircuitBreaker.AssetLockdown" and str(event.fields["asset_id"]) == asset.id:
-                return f"until block {event.fields['until']}, because it exceeds the deposit limit"
-        if asset.id.isdigit():
-            try:
-                state = await read_storage(
-                    self.clients(hop.chain), "CircuitBreaker", "AssetLockdownState", int(asset.id)
-                )
-            except Inconclusive:
-                state = None
-            if state is not None and "Locked" in state:
-                return f"until block {state['Locked']}, because the deposit limit was exceeded before"
-        return "there"
+            continue
+        trial.findings.losses.append(f"{holding.amount} {told}")
 
 
-def _say(party: "AccountRole", chain: "Chain") -> str:
-    return format_account(party.account, chain.ss58_prefix)
+async def check_kept(trial: "Trial") -> None:
+    """Say what the sender can no longer spend, and refuse what a receiver can't spend."""
+    for ledger in trial.ledgers:
+        chain = ledger.hop.chain
+        for entry in ledger.entries:
+            change = entry.change
+            if not change.kept or entry.party.system:
+                continue
+            if entry.party.account != trial.sender or change.value > 0:
+                await _check_arrived(trial, ledger, entry)
+            elif change.locked > max(change.held, 0):
+                amount = amount_of(change.asset, change.kept)
+                said = f"{amount} of the sender is locked on {chain.name}"
+                trial.findings.lose(chain, "locked", amount, said)
+
+
+async def _check_arrived(trial: "Trial", ledger: "HopLedger", entry: "Entry") -> None:
+    chain, change = ledger.hop.chain, entry.change
+    kept = min(change.kept, change.value) if change.value > 0 else change.kept
+    free, locked = (amount_of(change.asset, value) for value in (max(change.value - kept, 0), kept))
+    until = await _locked_until(trial, ledger.hop, change.asset)
+    who = format_account(entry.party.account, chain.ss58_prefix)
+    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {chain.name}: {locked} is locked {until}"
+    if trial.consent.locked:
+        trial.findings.lose(chain, "locked", locked, sentence)
+    else:
+        trial.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")
+
+
+async def _locked_until(trial: "Trial", hop: "DryRunResult", asset: "Asset") -> str:
+    """Return until when a deposit limit keeps *asset*; Hydration locks all that goes beyond one."""
+    for event in hop.events:
+        if str(event) == "CircuitBreaker.AssetLockdown" and str(event.fields["asset_id"]) == asset.id:
+            return f"until block {event.fields['until']}, because it exceeds the deposit limit"
+    if asset.id.isdigit():
+        try:
+            client = trial.clients(hop.chain)
+            state = await read_storage(client, "CircuitBreaker", "AssetLockdownState", int(asset.id))
+        except Inconclusive:
+            state = None
+        if state is not None and "Locked" in state:
+            return f"until block {state['Locked']}, because the deposit limit was exceeded before"
+    return "there"
 
 
 def _amount(entry: "Entry") -> object:

@@ -1,6 +1,5 @@
 """Which chain backs an asset, and whether a program names that one: no runtime does that for us."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,14 @@ from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, par
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
-def check_reserves(findings: Findings, instructions: Iterable["Instruction"], assets: "Assets") -> None:
+def check_reserves(trial: "Trial") -> None:
     """Refuse what would go through over a chain that does not back the asset, whatever else a program holds."""
-    judge = _ReserveCheck(findings, assets)
-    for instruction in instructions:
+    judge = _ReserveCheck(trial.findings, trial.assets)
+    for instruction in trial.instructions:
         judge.check_incoming(instruction)
         judge.check_outgoing(instruction)
 

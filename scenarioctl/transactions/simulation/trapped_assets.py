@@ -1,41 +1,36 @@
 """Assets that a program leaves in nobody's hands: what, where, and who can claim them."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, interior, junctions_of, write_location
+from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount
-from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.events import Event
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
-def check_trapped_assets(
-    findings: Findings, hops: Sequence["DryRunResult"], assets: "Assets", sender: bytes
-) -> None:
+def check_trapped_assets(trial: "Trial") -> None:
     """Refuse what would trap assets on any chain."""
-    for hop in hops:
+    for hop in trial.hops:
         for event in hop.events:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
-                what = describe_assets(assets, hop.chain, event.fields["assets"])
-                claim = describe_claim(
-                    assets.registry, hop.chain, event.pallet, event.fields["origin"], sender
-                )
-                findings.refusals.append(
-                    f"{what} would be trapped on {hop.chain.name}: nobody would receive it. {claim}"
-                )
+                trial.findings.refusals.append(say_trapped(trial.assets, hop.chain, event, trial.sender))
 
 
-def say_trapped(assets: "Assets", chain: "Chain", event: "Event", sender: bytes | None, block: int) -> str:
-    """Return what *event*, in the block with the number *block*, says was trapped on *chain*, and who can claim it."""
+def say_trapped(
+    assets: "Assets", chain: "Chain", event: "Event", sender: bytes | None, block: int | None = None
+) -> str:
+    """Return what *event* says was trapped on *chain*, and who can claim it; without the number of its *block*, that it would be."""
     what = describe_assets(assets, chain, event.fields["assets"])
     claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], sender, block)
+    if block is None:
+        return f"{what} would be trapped on {chain.name}: nobody would receive it. {claim}"
     return f"{what} trapped on {chain.name}: nobody received it. {claim}"
 
 
@@ -70,12 +65,12 @@ def describe_claim(
 
     *is_tried* tells that a dry run of the claim succeeded there.
     """
-    place, account = split_origin(origin)
+    place, account = split_account(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
         name = home.name if home is not None else write_location(origin) or "its origin"
         return f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
-    who = "The sender" if account == sender else _say_account(account, chain)
+    who = "The sender" if account == sender else format_account(account, chain.ss58_prefix)
     if place == "0/Here":
         call = f"{pallet}.claim_assets"
         command = f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
@@ -84,20 +79,3 @@ def describe_claim(
     where = home.name if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"
     return f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with {sending}.send, if {where} lets accounts send messages."
-
-
-def split_origin(location: Any) -> tuple[str, bytes | None]:
-    """Return where the chain of an account is, seen from the chain of the trap, and the account.
-
-    The account is None for a location that is no account's.
-    """
-    *rest, last = junctions_of(location) or [None]
-    name, fields = next(iter(last.items())) if isinstance(last, dict) else (str(last), {})
-    if name not in ("AccountId32", "AccountKey20"):
-        return "", None
-    place = write_location({"parents": location["parents"], "interior": interior(rest)})
-    return place, fields["id"] if name == "AccountId32" else fields["key"]
-
-
-def _say_account(account: bytes, chain: "Chain") -> str:
-    return format_account(account, chain.ss58_prefix) if len(account) == 32 else "0x" + account.hex()

@@ -1,44 +1,31 @@
 """What a program holds that no dry run shows: a check says of it what it is, and never *ok*."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.transactions.inner_calls import decoded_call
 from scenarioctl.transactions.xcm_instructions import kind_of
 from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.simulation.findings import Findings
-    from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.xcm_programs import Instruction
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
-async def check_unsupported_instructions(
-    findings: "Findings", instructions: Iterable["Instruction"], clients: "Clients"
-) -> None:
-    """Leave open what *instructions* do that no dry run shows."""
-    for instruction in instructions:
+async def check_unsupported_instructions(trial: "Trial") -> None:
+    """Leave open what instructions do that no dry run shows."""
+    for instruction in trial.instructions:
         chain = instruction.chain
         if kind_of(instruction.name).followed or chain is None:
             continue
-        if instruction.name != "Transact":
-            findings.unknowns.append(
-                f"a program on {chain.name} contains {instruction.name}, and its effects are not simulated"
-            )
-            continue
-        name = await _inner_call(clients, chain, instruction.fields["call"]["encoded"])
-        if name not in HARMLESS_CALLS:
-            said = "a call that cannot be decoded" if name is None else ".".join(name)
-            findings.unknowns.append(
-                f"a program on {chain.name} executes {said} with Transact, and its effects are not simulated"
-            )
-
-
-async def _inner_call(clients: "Clients", chain: "Chain", data: bytes) -> tuple[str, str] | None:
-    """Return the pallet and the method of a call for *chain*; None where it is none of its runtime."""
-    try:
-        call = (await clients(chain).table()).decode_call(data)
-    except (ChainUnreachable, ChainRefused, InvalidRequest):
-        return None
-    return call.pallet, call.method
+        said = f"contains {instruction.name}"
+        if instruction.name == "Transact":
+            try:
+                table = await trial.clients(chain).table()
+                call = decoded_call(instruction.fields["call"]["encoded"], table)
+            except (ChainUnreachable, ChainRefused):
+                call = None
+            if call is not None and (call.pallet, call.method) in HARMLESS_CALLS:
+                continue
+            name = "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
+            said = f"executes {name} with Transact"
+        trial.findings.unknowns.append(f"a program on {chain.name} {said}, and its effects are not simulated")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.locations import split_account
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.simulation.dry_run import try_call
-from scenarioctl.transactions.simulation.trapped_assets import split_origin
 from scenarioctl.transactions.submission.arrivals import read_blocks
 from scenarioctl.transactions.transfer.claim_call import build_claim
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
@@ -51,7 +51,7 @@ class AssetTrap:
         That the chain lets it claim them, only a dry run tells (`try_claims`): the trap hashes the network of its origin
         too, which a runtime may leave out or write for its signers, and metadata doesn't tell which.
         """
-        place, account = split_origin(self.event.fields["origin"])
+        place, account = split_account(self.event.fields["origin"])
         return account if self.count and self.proven and place == "0/Here" else None
 
 
@@ -80,7 +80,7 @@ async def find_traps(client: "Client", numbers: range, account: bytes | None = N
             for event in events
             if event.pallet in XCM_PALLETS
             and event.name == "AssetsTrapped"
-            and (account is None or split_origin(event.fields["origin"])[1] == account)
+            and (account is None or split_account(event.fields["origin"])[1] == account)
         ]
     table = await client.table()
     counts = await client.storages(
