@@ -628,6 +628,33 @@ def test_a_call_that_waits_for_approvals_is_tried_as_the_multisig_account(
     assert pays["warnings"] == [says(CAROL, "signatory")]
 
 
+def test_a_call_that_another_multisig_makes_of_that_is_tried_too(network: FakeNetwork, check: Check) -> None:
+    relay, other = network.chains["polkadot"], bytes(range(32))
+    terms = {"threshold": 2, "maybe_timepoint": None, "max_weight": {"ref_time": 1, "proof_size": 1}}
+    payment = {"Balances": {"transfer_keep_alive": {"dest": {"Id": BOB_KEY}, "value": DOT}}}
+    inner = {"as_multi": {**terms, "other_signatories": [BOB_KEY], "call": payment}}
+
+    def waits(multisig: bytes, pallet: str, call: dict[str, Any]) -> Any:
+        ((method, arguments),) = call.items()
+        data = relay.table.encode_call(Call(pallet=pallet, method=method, args=arguments))
+        hashed = blake2b(data, digest_size=32).digest()
+        waiting = {"approving": ALICE_KEY, "multisig": multisig, "call_hash": hashed}
+        return call_effects(events=({"Multisig": {"NewMultisig": waiting}},))
+
+    trap = call_effects(events=(trapped("XcmPallet", location(other), asset(HERE, DOT)),))
+    tried = {CAROL_KEY: waits(other, "Balances", payment["Balances"]), other: trap}
+    now = waits(CAROL_KEY, "Multisig", inner)
+    relay.api["DryRunApi_dry_run_call"] = lambda asked: next(
+        (effects for account, effects in tried.items() if account in asked[:40]), now
+    )
+
+    outer = {**terms, "other_signatories": [BOB_KEY], "call": {"Multisig": inner}}
+    answer = check_call(network, check, "Multisig", "as_multi", **outer)
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == [says(CAROL, "trapped", "1 DOT")]
+
+
 def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check) -> None:
     approved = {
         "approving": ALICE_KEY,

@@ -172,6 +172,7 @@ async def _try_pending(trial: Trial) -> None:
         later = replace(trial, sender=multisig, call=call, findings=Findings())
         await _try(later)
         await _check_any_call(later)
+        await _try_pending(later)
         findings.warnings.append(
             f"the call of the multisig account {account} runs only after the last signatory approves it"
         )
