@@ -17,14 +17,9 @@ from scenarioctl.transactions.signing.signatures import (
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge
-from scenarioctl.transactions.simulation.fee_currency import (
-    FeeCurrency,
-    FeeRefused,
-    convert_fee,
-    fee_currency,
-)
+from scenarioctl.transactions.simulation.fee_currency import FeeRefused, convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import amount_of, asset_at
-from scenarioctl.transactions.simulation.given_weight import fee_taken, names_weight
+from scenarioctl.transactions.simulation.given_weight import explain_bound
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
@@ -34,7 +29,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.trial import Trial
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
@@ -57,10 +51,8 @@ class CostCheck:
         #: What the transaction names to pay its fee; None for nothing.
         self.fee_asset = fee_asset
         #: What pays the fee, and how much of it; None if the chain did not tell.
-        self.fee: tuple[Asset, int] | None = None
+        self.fee: FeeCharge | None = None
         self.can_pay = True
-        #: The chain's quote of the fee, and what it is paid in.
-        self.quote: tuple[Mapping[str, Any], FeeCurrency] | None = None
         #: Why no block takes the transaction; empty if one does.
         self.too_heavy = ""
 
@@ -74,26 +66,18 @@ class CostCheck:
                 self.client, self.trial.assets, self.call, self.sender, self.fee_asset
             )
             amount = await convert_fee(self.client, currency, fee)
-            self.fee = (currency.asset, amount)
-            self.quote = (info, currency)
-            self.can_pay = await self._can_pay(currency, amount)
-            if not amount or not self.can_pay:
-                return None
+            self.fee = FeeCharge(
+                sender=self.sender, currency=currency, amount=amount, native_amount=fee, info=info
+            )
+            self.can_pay = await self._can_pay(self.fee)
         except FeeRefused as problem:
             self.can_pay = False
             self.findings.refusals.append(str(problem))
-            return None
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))
-            return None
-        return FeeCharge(
-            sender=self.sender,
-            amount=amount,
-            native_amount=fee,
-            currency=currency.number,
-            path=currency.path,
-            label=amount_of(currency.asset, amount),
-        )
+        else:
+            return self.fee if amount and self.can_pay else None
+        return None
 
     async def check(self, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
@@ -106,8 +90,9 @@ class CostCheck:
         for asset, value in sent:
             leaving[asset] += value
         if self.fee is not None:
-            bound = await self._explain_bound(ledger.hop)
-            self.findings.add_step(self.chain, "transaction fee", *self.fee, at_most=bool(bound))
+            bound = await explain_bound(self.client, self.call, self.fee, ledger.hop.spent)
+            asset, amount = self.fee.currency.asset, self.fee.amount
+            self.findings.add_step(self.chain, "transaction fee", asset, amount, at_most=bool(bound))
             self.findings.warnings += [bound] if bound else []
         if ledger.hop.sent and ledger.fees_problem:
             self.findings.unknowns.append(ledger.fees_problem)
@@ -130,26 +115,9 @@ class CostCheck:
         except Inconclusive as problem:
             self.findings.unknowns.append(str(problem))
 
-    async def _explain_bound(self, hop: "DryRunResult") -> str:
-        """Return why the fee is only a bound, and what is taken of it; empty if it is the fee itself."""
-        if self.fee is None or self.quote is None:
-            return ""
-        if not names_weight(await self.client.table(), self.call):
-            return ""
-        (asset, amount), (info, currency) = self.fee, self.quote
-        why = f"the fee on {self.chain.name} is at most {amount_of(asset, amount)}, for the weight or gas that the call names"
-        try:
-            native = await fee_taken(self.client, self.call, info, hop.spent)
-            taken = await convert_fee(self.client, currency, native) if native else 0
-        except (Inconclusive, FeeRefused):
-            return f"{why}: the chain refunds what isn't used"
-        if taken >= amount:
-            return ""
-        return f"{why}: about {amount_of(asset, taken)} of it is taken, and the rest is refunded"
-
-    async def _can_pay(self, currency: FeeCurrency, fee: int) -> bool:
+    async def _can_pay(self, fee: FeeCharge) -> bool:
         """Hold the fee alone against the balance, by the rule of the runtime."""
-        asset, locked = currency.asset, 0
+        currency, asset, locked = fee.currency, fee.currency.asset, 0
         if asset.kind == "native":
             held = await native_balance(self.client, self.sender)
             # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
@@ -161,19 +129,20 @@ class CostCheck:
             balance = await free_balance(self.client, asset, self.sender)
             kept = await existential_deposit(self.client, asset) if currency.path else 0
             payable = balance - kept
-        if payable >= fee:
+        if payable >= fee.amount:
             return True
         if kept:
-            why = f"can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
+            why = f"can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {fee.label} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
         else:
             where = f", because {amount_of(asset, locked)} is locked" if locked else ""
-            why = f"can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {amount_of(asset, fee)}"
+            why = f"can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {fee.label}"
         self.findings.refusals.append(f"the sender {why}")
         return False
 
     async def _hold(self, asset: "Asset", amount: int, *, warned: bool) -> None:
         """Hold what leaves of *asset*, and the fee if it is paid in it, against the balance."""
-        fee = self.fee[1] if self.fee is not None and self.fee[0].id == asset.id else 0
+        charge = self.fee
+        fee = charge.amount if charge is not None and charge.currency.asset.id == asset.id else 0
         deposit = await existential_deposit(self.client, asset)
         if asset.kind == "native":
             account = await native_balance(self.client, self.sender)

@@ -140,7 +140,7 @@ async def try_call(
     """Return what *call* by *sender* does on *chain* alone, with the messages that it sends."""
     client = clients(chain)
     data = (await client.table()).encode_call(call)
-    charged = await _try_charged(client, registry, data, charge) if charge is not None else None
+    charged = await _try_charged(client, registry, call, charge) if charge is not None else None
     # As root the call passes the chain's filter of calls, so it is tried as the sender's own too.
     plain = await _try_plain(client, registry, data, sender)
     if charged is None or plain.failure or plain.unknown:
@@ -167,14 +167,14 @@ async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender
 
 
 async def _try_charged(
-    client: "Client", registry: "Registry", data: bytes, charge: "FeeCharge"
+    client: "Client", registry: "Registry", call: "Call", charge: "FeeCharge"
 ) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
     chain = client.chain
     where = f"the call could not be simulated on {chain.name} with its fee of {charge.label} taken"
     try:
         table = await client.table()
-        effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, data, charge))
+        effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, call, charge))
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])

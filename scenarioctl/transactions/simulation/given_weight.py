@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.transactions.inner_calls import walk_calls
+from scenarioctl.transactions.simulation.fee_currency import convert_fee
+from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.runtime_api import (
     Encoded,
     Inconclusive,
@@ -15,12 +17,33 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 
 #: The multiplier of fees has 18 decimals.
 _ONE = 10**18
 
 
-def names_weight(table: "RuntimeTable", call: "Call") -> bool:
+async def explain_bound(
+    client: "Client", call: "Call", fee: "FeeCharge", spent: Mapping[str, Any] | None
+) -> str:
+    """Return why *fee* is only a bound, and what is taken of it; empty if it is the fee itself.
+
+    *spent* is the PostDispatchInfo of the dry run of *call*.
+    """
+    if not _names_weight(await client.table(), call):
+        return ""
+    why = f"the fee on {client.chain.name} is at most {fee.label}, for the weight or gas that the call names"
+    try:
+        native = await _fee_taken(client, call, fee.info, spent)
+        taken = await convert_fee(client, fee.currency, native) if native else 0
+    except Inconclusive:
+        return f"{why}: the chain refunds what isn't used"
+    if taken >= fee.amount:
+        return ""
+    return f"{why}: about {amount_of(fee.currency.asset, taken)} of it is taken, and the rest is refunded"
+
+
+def _names_weight(table: "RuntimeTable", call: "Call") -> bool:
     """Tell whether *call*, or a call inside it, has an argument that is a weight or an amount of gas."""
     return any(
         field.name == "gas_limit" or table.types[field.type_id][0].endswith("::Weight")
@@ -29,12 +52,12 @@ def names_weight(table: "RuntimeTable", call: "Call") -> bool:
     )
 
 
-async def fee_taken(
+async def _fee_taken(
     client: "Client", call: "Call", info: Mapping[str, Any], spent: Mapping[str, Any] | None
 ) -> int:
     """Return what remains of the fee of *info*, raw, once the weight that *call* doesn't use is refunded.
 
-    *spent* is the PostDispatchInfo of its dry run.  Inconclusive if the chain doesn't tell.
+    Inconclusive if the chain doesn't tell.
     Source: `compute_actual_fee` of pallet-transaction-payment of polkadot-sdk, read 2026-11-24.
     """
     if not isinstance(spent, Mapping):
