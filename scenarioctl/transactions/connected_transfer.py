@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
+from scenarioctl.transactions.transfer.build import (
+    build_candidates,
+    build_transfer,
+    last_hop_message,
+    native_fee_message,
+    remote_fee_message,
+)
 from scenarioctl.transactions.transfer.request import BelowLeast, Transfer, refusal
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route, teleport_asked_for
 from scenarioctl.transactions.transfer.ways import (
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.simulation.runtime_api import Clients
+
+#: How many times what goes along to pay a fee is what the fee would be now: prices may rise until it is taken.
+_MARGIN = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,14 +194,13 @@ class TransferBuilder:
         ChainUnreachable, with *advice*, if a chain doesn't tell.
         """
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-        from scenarioctl.transactions.simulation.xcm_fees import quote_last_hop_fee
+        from scenarioctl.transactions.simulation.xcm_fees import quote_message
 
         transfer = self.transfer
         table = await self._destination_table()
         try:
-            fee = await quote_last_hop_fee(
-                self.clients, transfer, self.table, route=route, destination_table=table
-            )
+            message = last_hop_message(transfer, self.table, route=route, destination_table=table)
+            fee = _MARGIN * await quote_message(self.clients(transfer.destination), message)
         except Inconclusive as problem:
             raise ChainUnreachable(
                 f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem})",
@@ -221,7 +229,7 @@ class TransferBuilder:
         )
         from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-        from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, quote_remote_fee
+        from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, quote_message
 
         transfer, destination = self.transfer, self.transfer.destination
         asset = transfer.remote_fee_asset
@@ -248,15 +256,10 @@ class TransferBuilder:
                     pays=arriving,
                     receiver=transfer.beneficiary,
                 )
-            fee = await quote_remote_fee(
-                self.clients,
-                transfer,
-                route,
-                self.table,
-                destination_table=table,
-                # Prices may have risen by then.
-                deposit=await existential_deposit(self.clients(destination), arriving) + 2 * deposit,
-            )
+            message = remote_fee_message(transfer, route, self.table, destination_table=table)
+            fee = _MARGIN * (await quote_message(self.clients(destination), message) + deposit)
+            # What is left of it is deposited with the rest, and has to be enough to live on there.
+            fee += await existential_deposit(self.clients(destination), arriving)
             held = fee if sender is None else await free_balance(self.clients(transfer.source), asset, sender)
         except Inconclusive as problem:
             raise ChainUnreachable(
@@ -324,16 +327,15 @@ class TransferBuilder:
     async def _quote_native_fee(self, destination_table: "RuntimeTable") -> int:
         """Return how much of the relay's asset pays on the Asset Hub."""
         from scenarioctl.transactions.simulation.balances import existential_deposit
-        from scenarioctl.transactions.simulation.xcm_fees import quote_native_fee
+        from scenarioctl.transactions.simulation.xcm_fees import quote_message
 
-        hub = self.transfer.destination
-        return await quote_native_fee(
-            self.clients,
-            self.transfer,
-            self.table,
-            destination_table=destination_table,
-            deposit=await existential_deposit(self.clients(hub), self.assets.native(hub)),
+        client, native = (
+            self.clients(self.transfer.destination),
+            self.assets.native(self.transfer.destination),
         )
+        deposit = await existential_deposit(client, native)
+        message = native_fee_message(self.transfer, self.table, destination_table=destination_table)
+        return _MARGIN * await quote_message(client, message) + deposit
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
         from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve

@@ -7,25 +7,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.simulation.dry_run import XcmMessage
-from scenarioctl.transactions.simulation.runtime_api import (
-    Clients,
-    Encoded,
-    Inconclusive,
-    query_runtime_api_result,
-)
-from scenarioctl.transactions.transfer.build import (
-    last_hop_message,
-    native_fee_message,
-    remote_fee_message,
-)
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api_result
 from scenarioctl.transactions.xcm_instructions import read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.transfer.ways import Route
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,53 +115,6 @@ async def accepts_fees_in(client: "Client", version: int, place: str) -> bool:
         client, "XcmPaymentApi", "query_acceptable_payment_assets", version
     )
     return any(write_location(next(iter(asset.values()))) == place for asset in accepted)
-
-
-async def quote_last_hop_fee(
-    clients: Clients,
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    route: "Route",
-    destination_table: "RuntimeTable",
-) -> int:
-    """Return what to set aside for the last hop of a *route* over the Asset Hub: twice what it would take now."""
-    message = last_hop_message(transfer, table, route=route, destination_table=destination_table)
-    return 2 * await quote_message(clients(transfer.destination), message)
-
-
-async def quote_native_fee(
-    clients: Clients,
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    destination_table: "RuntimeTable",
-    deposit: int,
-) -> int:
-    """Return how much of the relay's asset to send beside an asset that pays no fees on the Asset Hub.
-
-    Twice what the message would take now, and *deposit* on top: what is left of it is deposited with the rest,
-    and has to be enough to live on there.
-    """
-    message = native_fee_message(transfer, table, destination_table=destination_table)
-    return 2 * await quote_message(clients(transfer.destination), message) + deposit
-
-
-async def quote_remote_fee(
-    clients: Clients,
-    transfer: Transfer,
-    route: "Route",
-    table: "RuntimeTable",
-    *,
-    destination_table: "RuntimeTable",
-    deposit: int,
-) -> int:
-    """Return how much of `transfer.remote_fee_asset` to send beside the asset: as `quote_native_fee` does.
-
-    *deposit* is the existential deposit of that asset on the destination.
-    """
-    message = remote_fee_message(transfer, route, table, destination_table=destination_table)
-    return 2 * await quote_message(clients(transfer.destination), message) + deposit
 
 
 async def quote_message(client: "Client", message: Mapping[str, Any]) -> int:
