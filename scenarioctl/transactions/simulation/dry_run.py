@@ -4,7 +4,7 @@ A source that succeeds proves nothing: every message is followed to the chain it
 forwarded.  What a chain does not answer stays open (`Inconclusive`), and is never taken for a yes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -140,95 +140,108 @@ async def try_call(
     """Return what *call* by *sender* does on *chain* alone, with the messages that it sends."""
     client = clients(chain)
     data = (await client.table()).encode_call(call)
-    charged = await _try_charged(client, registry, call, charge) if charge is not None else None
+    charged = None
+    if charge is not None:
+        charged = await _or_unknown(_try_charged(client, registry, call, charge), chain)
     # As root the call passes the chain's filter of calls, so it is tried as the sender's own too.
-    plain = await _try_plain(client, registry, data, sender)
+    plain = await _or_unknown(_try_plain(client, registry, data, sender), chain)
     if charged is None or plain.failure or plain.unknown:
         return plain
     return replace(charged, spent=plain.spent)
 
 
-async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> DryRunResult:
-    chain = client.chain
+async def _or_unknown(
+    trying: Awaitable[DryRunResult], chain: "Chain", message: XcmMessage | None = None
+) -> DryRunResult:
+    """Return the result of *trying*; one that is unknown if it is inconclusive."""
     try:
-        table = await client.table()
-        effects = await _dry_run_call(client, {"system": {"Signed": sender}}, data)
-        events = _events(effects)
-        result = effects["execution_result"]
-        if "Err" in result:
-            reason = explain_balance_error(table, result["Err"]["error"])
-            return DryRunResult(
-                chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}"
-            )
-        sent = _forwarded(table, registry, chain, effects, "dry_run_call")
-        return DryRunResult(chain=chain, events=events, sent=sent, spent=result["Ok"])
+        return await trying
     except Inconclusive as problem:
-        return DryRunResult(chain=chain, unknown=str(problem))
+        return DryRunResult(chain=chain, message=message, unknown=str(problem))
+
+
+async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> DryRunResult:
+    chain, table = client.chain, await client.table()
+    effects = await _dry_run_call(client, {"system": {"Signed": sender}}, data)
+    result = effects["execution_result"]
+    if "Err" in result:
+        reason = explain_balance_error(table, result["Err"]["error"])
+        failure = f"{chain.name} refuses the call: {reason}"
+        return DryRunResult(chain=chain, events=_events(effects), failure=failure)
+    sent = _forwarded(table, registry, chain, effects, "dry_run_call")
+    return DryRunResult(chain=chain, events=_events(effects), sent=sent, spent=result["Ok"])
 
 
 async def _try_charged(
     client: "Client", registry: "Registry", call: "Call", charge: "FeeCharge"
 ) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
-    chain = client.chain
+    chain, table = client.chain, await client.table()
     where = f"the call could not be simulated on {chain.name} with its fee of {charge.label} taken"
     try:
-        table = await client.table()
         effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, call, charge))
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])
             return DryRunResult(chain=chain, unknown=f"{where}: {reason}")
         done = read_charged_run(charge, _events(effects))
-        failure = ""
-        if done.fee_error is not None:
-            failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
-        elif done.error is not None:
-            failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
-        sent = () if failure else _forwarded(table, registry, chain, effects, "dry_run_call")
-        return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
     except InvalidRequest as problem:
-        return DryRunResult(chain=chain, unknown=f"{where}: {problem}")
-    except Inconclusive as problem:
-        return DryRunResult(chain=chain, unknown=str(problem))
+        raise Inconclusive(f"{where}: {problem}") from None
+    failure = ""
+    if done.fee_error is not None:
+        failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
+    elif done.error is not None:
+        failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
+    sent = () if failure else _forwarded(table, registry, chain, effects, "dry_run_call")
+    return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
 
 
 async def _dry_run_call(client: "Client", origin: Any, data: bytes) -> Mapping[str, Any]:
     # The origin's own number differs from runtime to runtime: its type tells.
-    table = await client.table()
-    arguments: tuple[Any, ...] = (origin, Encoded(data))
-    if takes_result_version(table):
-        arguments += (_result_version(table),)
-    return _read_effects(
-        client.chain, await query_runtime_api_result(client, "DryRunApi", "dry_run_call", *arguments)
-    )
+    versions = known_xcm_versions(await client.table()) & set(XCM_VERSIONS)
+    # The first DryRunApi wasn't told the XCM version of its answer.
+    newer = (max(versions, default=XCM_VERSIONS[0]),)
+    return await _dry_run(client, "dry_run_call", origin, Encoded(data), newer=newer)
 
 
-def takes_result_version(table: "RuntimeTable") -> bool:
-    """Tell whether a dry run of a call is told the XCM version of its answer: the first DryRunApi wasn't."""
-    try:
-        return len(table.api_method("DryRunApi", "dry_run_call").inputs) > 2
-    except InvalidRequest:
-        # The question itself says that the runtime has no such API.
-        return True
+async def _dry_run(
+    client: "Client", method: str, *arguments: Any, newer: Sequence[Any] = ()
+) -> Mapping[str, Any]:
+    effects = await query_runtime_api_result(client, "DryRunApi", method, *arguments, newer=newer)
+    wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
+    if not isinstance(effects, Mapping) or not wanted <= set(effects):
+        raise Inconclusive(f"the DryRunApi of {client.chain.name} answers in an unknown format")
+    return effects
 
 
 def write_message(
     origin: "Chain", destination: "Chain", versioned: Mapping[str, Any], table: "RuntimeTable"
 ) -> XcmMessage:
     """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime of its destination."""
-    ((version, program),) = versioned.items()
-    place = place_of(destination, origin)
-    number = int(version[1:])
+    place, number = place_of(destination, origin), int(next(iter(versioned))[1:])
     message_type = table.api_method("DryRunApi", "dry_run_xcm").inputs[1].type_id
+    location = {f"V{number}": shape_location(read_location(place), number)}
+    return _message(origin, destination, location, versioned, table.encode(message_type, versioned))
+
+
+def _message(
+    origin: "Chain",
+    destination: "Chain | None",
+    location: Mapping[str, Any],
+    versioned: Mapping[str, Any],
+    data: bytes,
+    **more: bytes,
+) -> XcmMessage:
+    ((version, program),) = versioned.items()
     return XcmMessage(
         origin=origin,
         destination=destination,
-        place=place,
-        location={version: shape_location(read_location(place), number)},
-        version=number,
+        place=write_location(next(iter(location.values()))),
+        location=location,
+        version=int(version[1:]),
         instructions=tuple(read_instruction(item) for item in program),
-        data=table.encode(message_type, versioned),
+        data=data,
+        **more,
     )
 
 
@@ -241,40 +254,33 @@ async def try_message(clients: Clients, registry: "Registry", message: XcmMessag
             message=message,
             unknown=f"{message.origin.name} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
         )
-    if message.request:
-        return await _try_export(clients, registry, message, destination)
+    trying = _try_export if message.request else _try_message
+    return await _or_unknown(trying(clients, registry, message, destination), destination, message)
+
+
+async def _try_message(
+    clients: Clients, registry: "Registry", message: XcmMessage, destination: "Chain"
+) -> DryRunResult:
     client = clients(destination)
-    try:
-        # What crosses a bridge comes from the Bridge Hub beside the destination.
-        sender = f"1/Parachain({BRIDGE_HUB})" if message.exported else _seen_from(message.origin, destination)
-        origin = read_location(sender)
-        version = {f"V{message.version}": shape_location(origin, message.version)}
-        answer = await query_runtime_api_result(
-            client, "DryRunApi", "dry_run_xcm", version, Encoded(message.data)
-        )
-        effects = _read_effects(destination, answer)
-        table = await client.table()
-        events = _events(effects)
-        sent = _forwarded(table, registry, destination, effects, "dry_run_xcm")
-    except Inconclusive as problem:
-        return DryRunResult(chain=destination, message=message, unknown=str(problem))
-    error = _error_of(effects)
-    if error is None:
-        return DryRunResult(chain=destination, message=message, events=events, sent=sent)
-    failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
-    return DryRunResult(chain=destination, message=message, events=events, failure=failure)
+    # What crosses a bridge comes from the Bridge Hub beside the destination.
+    sender = f"1/Parachain({BRIDGE_HUB})" if message.exported else _seen_from(message.origin, destination)
+    origin = {f"V{message.version}": shape_location(read_location(sender), message.version)}
+    effects = await _dry_run(client, "dry_run_xcm", origin, Encoded(message.data))
+    events, error = _events(effects), _error_of(effects)
+    if error is not None:
+        failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
+        return DryRunResult(chain=destination, message=message, events=events, failure=failure)
+    sent = _forwarded(await client.table(), registry, destination, effects, "dry_run_xcm")
+    return DryRunResult(chain=destination, message=message, events=events, sent=sent)
 
 
 async def _try_export(
     clients: Clients, registry: "Registry", message: XcmMessage, destination: "Chain"
 ) -> DryRunResult:
     """Return whether the Bridge Hub takes *message* for Ethereum, which is all that can be known of it."""
-    try:
-        refused = await refused_export(
-            clients, registry, message.origin, Encoded(message.request), message.version
-        )
-    except Inconclusive as problem:
-        return DryRunResult(chain=destination, message=message, unknown=str(problem))
+    refused = await refused_export(
+        clients, registry, message.origin, Encoded(message.request), message.version
+    )
     if refused:
         return DryRunResult(chain=destination, message=message, failure=refused)
     unknown = f"the Bridge Hub takes the message for {destination.title} as of now, but no chain here can tell what {destination.title} does with it, minutes to hours later"
@@ -292,10 +298,7 @@ async def refused_export(
     if hub is None:
         raise Inconclusive(f"the Bridge Hub of {origin.relay} is not in the registry")
     place = shape_location(read_location(_seen_from(origin, hub)), version)
-    answer = await query_runtime_api_result(
-        clients(hub), "DryRunApi", "dry_run_xcm", {f"V{version}": place}, request
-    )
-    effects = _read_effects(hub, answer)
+    effects = await _dry_run(clients(hub), "dry_run_xcm", {f"V{version}": place}, request)
     error = _error_of(effects)
     if error is not None:
         return f"the message for Ethereum fails on {hub.name}: {explain_xcm_error(error)}"
@@ -312,17 +315,6 @@ def _error_of(effects: Mapping[str, Any]) -> Any:
     error = next(iter(outcome.values()))["error"]
     # Since XCM V5 it comes with the number of the instruction.
     return error["error"] if isinstance(error, Mapping) and "error" in error else error
-
-
-def _read_effects(chain: "Chain", effects: Any) -> Mapping[str, Any]:
-    wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
-    if not isinstance(effects, Mapping) or not wanted <= set(effects):
-        raise Inconclusive(f"the DryRunApi of {chain.name} answers in an unknown format")
-    return effects
-
-
-def _result_version(table: "RuntimeTable") -> int:
-    return max(known_xcm_versions(table) & set(XCM_VERSIONS), default=XCM_VERSIONS[0])
 
 
 def _seen_from(origin: "Chain", destination: "Chain") -> str:
@@ -345,22 +337,13 @@ def _forwarded(
         place = write_location(next(iter(location.values())))
         destination = chain_at(registry, origin, place) if place else None
         for message in messages:
-            version, instructions = next(iter(message.items()))
-            export = _export_of(instructions) if place == f"1/Parachain({BRIDGE_HUB})" else None
+            program = next(iter(message.values()))
+            export = _export_of(program) if place == f"1/Parachain({BRIDGE_HUB})" else None
             if export is not None:
                 found.append(_exported(table, registry, origin, message, export, message_type))
-                continue
-            found.append(
-                XcmMessage(
-                    origin=origin,
-                    destination=destination,
-                    place=place,
-                    location=location,
-                    version=int(version[1:]),
-                    instructions=tuple(read_instruction(item) for item in instructions),
-                    data=table.encode(message_type, message),
-                )
-            )
+            else:
+                data = table.encode(message_type, message)
+                found.append(_message(origin, destination, location, message, data))
     return tuple(found)
 
 
@@ -390,14 +373,12 @@ def _exported(
     destination = chain_at(registry, origin, place) if place else None
     to_ethereum = destination is not None and destination.is_ethereum
     program = export["xcm"] if to_ethereum else arriving_program(export["xcm"], origin, number)
-    return XcmMessage(
-        origin=origin,
-        destination=destination,
-        place=place,
-        location={version: shape_location(location, number)},
-        version=number,
-        instructions=tuple(read_instruction(item) for item in program),
-        data=table.encode(message_type, {version: program}),
+    return _message(
+        origin,
+        destination,
+        {version: shape_location(location, number)},
+        {version: program},
+        table.encode(message_type, {version: program}),
         exported=table.encode(message_type, {version: export["xcm"]}),
         request=table.encode(message_type, request) if to_ethereum else b"",
     )

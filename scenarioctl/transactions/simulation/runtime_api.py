@@ -1,6 +1,6 @@
 """Ask a chain's runtime during a simulation: what it does not answer is `Inconclusive`, and never taken for a yes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.rpc_errors import NodeError
@@ -22,8 +22,13 @@ class Encoded(bytes):
     """An argument that is SCALE already, and goes to the runtime as it stands."""
 
 
-async def query_runtime_api(client: "Client", api: str, method: str, *arguments: Any) -> Any:
-    """Return the decoded answer of a runtime API; Inconclusive says why there is none."""
+async def query_runtime_api(
+    client: "Client", api: str, method: str, *arguments: Any, newer: Sequence[Any] = ()
+) -> Any:
+    """Return the decoded answer of a runtime API; Inconclusive says why there is none.
+
+    Only *newer* versions of the API are given the arguments of that name too.
+    """
     chain = client.chain.name
     try:
         table = await client.table()
@@ -33,6 +38,7 @@ async def query_runtime_api(client: "Client", api: str, method: str, *arguments:
     except InvalidRequest:
         raise Inconclusive(f"the runtime {table} of {chain} has no {api}_{method}") from None
     name = f"{described.api}_{described.name}"
+    arguments = (*arguments, *newer[: len(described.inputs) - len(arguments)])
     if len(arguments) != len(described.inputs):
         raise Inconclusive(
             f"{name} of {chain} takes {len(described.inputs)} parameters, expected {len(arguments)}"
@@ -56,9 +62,11 @@ async def query_runtime_api(client: "Client", api: str, method: str, *arguments:
         raise Inconclusive(f"{name} of {chain} returned an answer that cannot be decoded: {error}") from None
 
 
-async def query_runtime_api_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
+async def query_runtime_api_result(
+    client: "Client", api: str, method: str, *arguments: Any, newer: Sequence[Any] = ()
+) -> Any:
     """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
-    answer = await query_runtime_api(client, api, method, *arguments)
+    answer = await query_runtime_api(client, api, method, *arguments, newer=newer)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
         raise Inconclusive(f"{api}_{method} of {client.chain.name} did not return a Result")
     if "Err" in answer:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, write_location
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.simulation.dry_run import XcmMessage
-from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api_result
+from scenarioctl.transactions.simulation.runtime_api import Encoded, query_runtime_api_result
 from scenarioctl.transactions.xcm_instructions import read_instruction
 
 if TYPE_CHECKING:
@@ -79,19 +78,12 @@ async def query_delivery(
     client: "Client", destination: Mapping[str, Any], message: Any, version: int
 ) -> list[HopFee]:
     """Return what the chain takes for delivering a VersionedXcm to a VersionedLocation; *version* is that of XCM."""
-    arguments: list[Any] = [destination, message]
-    table = await client.table()
-    try:
-        inputs = table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
-    except InvalidRequest:
-        raise Inconclusive(
-            f"the runtime {table} of {client.chain.name} has no XcmPaymentApi_query_delivery_fees"
-        ) from None
-    if len(inputs) > 2:
-        # Newer runtimes want to know in which asset.
-        here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
-        arguments.append({f"V{version}": {"Concrete": here} if version == 3 else here})
-    answer = await query_runtime_api_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
+    # Newer runtimes want to know in which asset.
+    here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
+    asset = {f"V{version}": {"Concrete": here} if version == 3 else here}
+    answer = await query_runtime_api_result(
+        client, "XcmPaymentApi", "query_delivery_fees", destination, message, newer=(asset,)
+    )
     items = next(iter(answer.values()))
     return [_fee(client.chain, "delivery", item["id"], int(item["fun"]["Fungible"])) for item in items]
 
