@@ -433,7 +433,7 @@ class TransferBuilder:
         InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart
         where the parachain accepts both; the backing would end up in the wrong place.
         """
-        from scenarioctl.transactions.simulation.configured_reserves import trusts_as_teleporter
+        from scenarioctl.transactions.simulation.configured_reserves import trusts
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         transfer = self.transfer
@@ -443,7 +443,7 @@ class TransferBuilder:
         hub, parachain = asked
         name = transfer.asset.display_name
         try:
-            teleports = await trusts_as_teleporter(self.clients, transfer, trusting=hub, keeper=parachain)
+            teleports = await trusts(self.clients, transfer, trusting=hub, keeper=parachain, teleported=True)
         except Inconclusive as problem:
             raise ChainUnreachable(
                 f"whether {hub.name} takes {name} from {parachain.name} by teleport could not be asked for ({problem})"

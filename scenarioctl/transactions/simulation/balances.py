@@ -2,10 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.account_balances import asset_key
 from scenarioctl.transactions.native_balance import NativeBalance
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
+    query_runtime_api,
+    read_constant,
+    read_storage,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -67,9 +71,4 @@ async def is_sufficient(client: "Client", asset: "Asset") -> bool:
 
 
 async def _native_deposit(client: "Client") -> int:
-    try:
-        return int((await client.table()).constant("Balances", "ExistentialDeposit"))
-    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(
-            f"the existential deposit on {client.chain.name} could not be read: {error}"
-        ) from None
+    return int(await read_constant(client, "Balances", "ExistentialDeposit"))

@@ -56,49 +56,40 @@ async def check_trusted_reserve(clients: Clients, transfer: Transfer, route: Rou
         return
     if "TrustedQueryApi" not in (await clients(source).table()).apis:
         return
-    if not await trusts_as_reserve(clients, transfer, trusting=source, keeper=keeper):
+    if not await trusts(clients, transfer, trusting=source, keeper=keeper):
         raise refusal(
             transfer,
             f"its reserve is {keeper.name}, and {source.name} doesn't accept it from there (TrustedQueryApi)",
         )
 
 
-async def trusts_as_reserve(
-    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
-) -> bool:
-    """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
-    return await _query_trust(clients, transfer, trusting, keeper, "is_trusted_reserve")
-
-
 async def require_reserve(
     clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
 ) -> None:
     """Refuse a transfer if *trusting* doesn't take *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
-    if not await trusts_as_reserve(clients, transfer, trusting=trusting, keeper=keeper):
+    if not await trusts(clients, transfer, trusting=trusting, keeper=keeper):
         name = keeper.title if keeper.is_ethereum else keeper.name
         raise refusal(
             transfer, f"{trusting.name} doesn't trust {name} as the reserve of it now, so it would be lost"
         )
 
 
-async def trusts_as_teleporter(
-    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
+async def trusts(
+    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain", teleported: bool = False
 ) -> bool:
-    """Tell whether the runtime of *trusting* takes the asset from *keeper* by teleport now; Inconclusive if it doesn't tell."""
-    return await _query_trust(clients, transfer, trusting, keeper, "is_trusted_teleporter")
+    """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now, or as where it is *teleported* from.
 
-
-async def _query_trust(
-    clients: Clients, transfer: Transfer, trusting: "Chain", other: "Chain", method: str
-) -> bool:
+    Inconclusive if it doesn't tell.
+    """
     client = clients(trusting)
     version = choose_xcm_version(transfer, await client.table(), None)
-    place, keeper = (
+    place, other = (
         shape_location(read_location(text), version)
-        for text in (location_on(transfer, trusting), place_of(other, trusting))
+        for text in (location_on(transfer, trusting), place_of(keeper, trusting))
     )
     asset = {"id": {"Concrete": place} if version == 3 else place, "fun": {"Fungible": transfer.amount}}
-    arguments = ({f"V{version}": asset}, {f"V{version}": keeper})
+    arguments = ({f"V{version}": asset}, {f"V{version}": other})
+    method = "is_trusted_teleporter" if teleported else "is_trusted_reserve"
     return bool(await query_runtime_api_result(client, "TrustedQueryApi", method, *arguments))
 
 

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.keyless_accounts import is_evm_account
 from scenarioctl.transactions.signing.fee_asset import asset_location
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
+    query_runtime_api,
+    read_constant,
+    read_storage,
+    read_table,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -47,23 +52,19 @@ async def fee_currency(
 
     *fee_asset* is the asset that the transaction names; InvalidRequest if the chain's transactions name none.
     """
-    native = assets.native(client.chain)
+    native, table = assets.native(client.chain), await read_table(client)
     if fee_asset is not None and fee_asset.kind != "native":
-        return await _exchanged_asset(client, native, fee_asset)
-    try:
-        table = await client.table()
-        table.storage_entry(_PALLET, "AccountCurrencyMap")
-        core = int(table.constant(_PALLET, "NativeAssetId"))
-    except (ChainUnreachable, ChainRefused) as error:
-        raise Inconclusive(str(error)) from None
-    except InvalidRequest:
+        path = tuple(asset_location(table, client.chain, asset) for asset in (fee_asset, native))
+        return FeeCurrency(asset=fee_asset, path=path)
+    if _PALLET not in table.pallets:
         return FeeCurrency(asset=native)
+    core = int(await read_constant(client, _PALLET, "NativeAssetId"))
     # A call that sets the currency is paid in it already.
     number = _currency_set_by(call)
     if number is None:
         number = await read_storage(client, _PALLET, "AccountCurrencyMap", sender)
     if number is None:
-        number = int(table.constant(_PALLET, "EvmAssetId")) if is_evm_account(sender) else core
+        number = int(await read_constant(client, _PALLET, "EvmAssetId")) if is_evm_account(sender) else core
     asset = native if number == core else assets.listed(client.chain, number)
     return FeeCurrency(asset=asset or await _unlisted(client, number), number=number)
 
@@ -89,15 +90,6 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
         return max(int(fallback) * fee // _ONE, 1)
     amount, base = quoted
     return max(-(-fee * amount // base), 1)
-
-
-async def _exchanged_asset(client: "Client", native: Asset, fee_asset: Asset) -> FeeCurrency:
-    try:
-        table = await client.table()
-    except (ChainUnreachable, ChainRefused) as error:
-        raise Inconclusive(str(error)) from None
-    path = tuple(asset_location(table, client.chain, asset) for asset in (fee_asset, native))
-    return FeeCurrency(asset=fee_asset, path=path)
 
 
 async def _quote_in_pool(client: "Client", currency: FeeCurrency, fee: int) -> int:

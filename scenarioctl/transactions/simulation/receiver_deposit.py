@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.balances import existential_deposit
 from scenarioctl.transactions.simulation.fee_currency import FeeCurrency, convert_fee
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage, read_table
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -25,12 +24,8 @@ async def receiver_deposit(
     """
     if asset.kind != "tokens" or not asset.id.isdigit():
         return 0
-    try:
-        (await client.table()).storage_entry("MultiTransactionPayment", "AcceptedCurrencies")
-    except (ChainUnreachable, ChainRefused) as error:
-        raise Inconclusive(str(error)) from None
-    except InvalidRequest:
-        # No chain but Hydration is known to take one.
+    # No chain but Hydration is known to take one.
+    if "MultiTransactionPayment" not in (await read_table(client)).pallets:
         return 0
     row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
     if row is None:

@@ -9,6 +9,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 #: How a chain is asked: `app.client`.
 Clients = Callable[["Chain"], "Client"]
@@ -30,11 +31,9 @@ async def query_runtime_api(
     Only *newer* versions of the API are given the arguments of that name too.
     """
     chain = client.chain.name
+    table = await read_table(client)
     try:
-        table = await client.table()
         described = table.api_method(api, method)
-    except (ChainUnreachable, ChainRefused) as error:
-        raise Inconclusive(str(error)) from None
     except InvalidRequest:
         raise Inconclusive(f"the runtime {table} of {chain} has no {api}_{method}") from None
     name = f"{described.api}_{described.name}"
@@ -80,3 +79,19 @@ async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) ->
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise Inconclusive(f"{pallet}.{entry} of {client.chain.name} could not be read: {error}") from None
+
+
+async def read_table(client: "Client") -> "RuntimeTable":
+    """Return the runtime's table; Inconclusive if the chain doesn't tell."""
+    try:
+        return await client.table()
+    except (ChainUnreachable, ChainRefused) as error:
+        raise Inconclusive(str(error)) from None
+
+
+async def read_constant(client: "Client", pallet: str, name: str) -> Any:
+    """Return a decoded constant of the runtime; Inconclusive says why there is none."""
+    try:
+        return (await read_table(client)).constant(pallet, name)
+    except InvalidRequest as error:
+        raise Inconclusive(f"{pallet}.{name} of {client.chain.name} could not be read: {error}") from None

@@ -8,15 +8,12 @@ from scenarioctl.chains.locations import absolute
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
 from scenarioctl.transactions.transfer.ways import location_on
-from scenarioctl.transactions.xcm_instructions import kind_of
+from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.transfer.request import Transfer
-
-#: What a message may do beside bringing one asset, so that it can deposit nothing else.
-_PAYS_AND_DEPOSITS = frozenset(("BuyExecution", "ClearOrigin", "DepositAsset", "SetTopic"))
 
 
 def recognize_credit(
@@ -34,14 +31,11 @@ def recognize_credit(
     if not transfer.asset.location or assets.counterpart(transfer.asset, destination) is not None:
         return None
     location = location_on(transfer, destination)
-    brought = [fields for name, fields in message.instructions if kind_of(name).brings]
-    rest = {name for name, _ in message.instructions if not kind_of(name).brings}
-    if (
-        not rest <= _PAYS_AND_DEPOSITS
-        or len(brought) != 1
-        or len(brought[0]) != 1
-        or [identity for identity, _ in incoming_assets(message)] != [absolute(location, destination.para_id)]
-    ):
+    if not all(kind_of(name).computed for name, _ in message.instructions):
+        return None
+    if len(list(brought_items(message.instructions))) != 1 or [
+        identity for identity, _ in incoming_assets(message)
+    ] != [absolute(location, destination.para_id)]:
         return None
     credited = [
         move.asset
