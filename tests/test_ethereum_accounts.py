@@ -183,6 +183,13 @@ def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> No
     assert [(leaving.account, leaving.amount.value) for leaving in found.leaves] == [(EVM, amount)]
 
 
+def test_a_check_has_no_sender_of_another_kind() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        trial("mythos", sender=bytes(range(32)))
+
+    assert str(refused.value) == says("sender", "mythos", "20")
+
+
 @pytest.mark.parametrize("account", [ALITH, bytes(range(32))])
 def test_a_program_names_accounts_of_either_length(account: bytes) -> None:
     program = [

@@ -272,22 +272,22 @@ async def check_draft(
     *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of its builder were asked
     there.  With *accept_locked*, what arrives may be locked.
     """
-    from scenarioctl.transactions.simulation.simulate import simulate_call
-    from scenarioctl.transactions.simulation.trial import Consent
+    from scenarioctl.transactions.simulation.simulate import simulate
+    from scenarioctl.transactions.simulation.trial import Trial
 
     if transaction.check is not None:
         return transaction
-    chain = app.registry.find(transaction.chain)
-    check = await simulate_call(
-        app.client,
-        app.assets,
-        chain=chain,
+    trial = Trial(
+        clients=app.client,
+        assets=app.assets,
+        chain=app.registry.find(transaction.chain),
         call=transaction.call,
         sender=sender,
         fee_asset=fee_asset,
-        consent=Consent(confirmed=confirmed or bool(transaction.doubts), locked=accept_locked),
+        confirmed=confirmed or bool(transaction.doubts),
+        accepts_locked=accept_locked,
     )
-    return _with_check(transaction, check)
+    return _with_check(transaction, await simulate(trial))
 
 
 def _with_check(transaction: UnsignedTransaction, check: "Check") -> UnsignedTransaction:

@@ -457,19 +457,21 @@ class TransferBuilder:
         return accepted
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
-        from scenarioctl.transactions.simulation.simulate import simulate_transfer
-        from scenarioctl.transactions.simulation.trial import Consent
+        from scenarioctl.transactions.simulation.simulate import simulate
+        from scenarioctl.transactions.simulation.trial import Trial
 
-        return await simulate_transfer(
-            self.clients,
-            self.assets,
+        trial = Trial(
+            clients=self.clients,
+            assets=self.assets,
+            chain=self.transfer.source,
             transfer=self.transfer,
             call=draft.call,
             sender=sender,
             beside=self.beside,
             fee_asset=self.fee_asset,
-            consent=Consent(locked=self.transfer.accept_locked),
+            accepts_locked=self.transfer.accept_locked,
         )
+        return await simulate(trial)
 
     def _build(
         self,

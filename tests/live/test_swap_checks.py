@@ -15,8 +15,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.simulate import simulate_call
-from scenarioctl.transactions.simulation.trial import Consent
+from scenarioctl.transactions.simulation.simulate import simulate
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, POOLED, Market, open_market
@@ -36,16 +36,15 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
 
 
 def check(market: Market, call: Call, *, confirmed: bool = False) -> Check:
-    return finish(
-        simulate_call(
-            market.app.client,
-            market.app.assets,
-            chain=market.chain,
-            call=call,
-            sender=market.alice.public_key,
-            consent=Consent(confirmed=confirmed),
-        )
+    trial = Trial(
+        clients=market.app.client,
+        assets=market.app.assets,
+        chain=market.chain,
+        call=call,
+        sender=market.alice.public_key,
+        confirmed=confirmed,
     )
+    return finish(simulate(trial))
 
 
 def sell(sold: int, bought: int, amount: int, least: int) -> Call:

@@ -41,15 +41,13 @@ class CostCheck:
     First `charge`, then the call is tried with that, then `check`.
     """
 
-    def __init__(self, trial: "Trial", fee_asset: "Asset | None" = None) -> None:
+    def __init__(self, trial: "Trial") -> None:
         self.trial = trial
         self.findings = trial.findings
         self.client = trial.clients(trial.chain)
         self.chain = trial.chain
         self.sender = trial.sender
         self.call = trial.call
-        #: What the transaction names to pay its fee; None for nothing.
-        self.fee_asset = fee_asset
         #: What pays the fee, and how much of it; None if the chain did not tell.
         self.fee: FeeCharge | None = None
         self.can_pay = True
@@ -59,11 +57,11 @@ class CostCheck:
     async def charge(self) -> FeeCharge | None:
         """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
         try:
-            info = await dispatch_info(self.client, self.call, self.sender, self.fee_asset)
+            info = await dispatch_info(self.client, self.call, self.sender, self.trial.fee_asset)
             self.too_heavy = explain_overweight(await self.client.table(), self.chain, info)
             fee = int(info["partial_fee"])
             currency = await fee_currency(
-                self.client, self.trial.assets, self.call, self.sender, self.fee_asset
+                self.client, self.trial.assets, self.call, self.sender, self.trial.fee_asset
             )
             amount = await convert_fee(self.client, currency, fee)
             self.fee = FeeCharge(

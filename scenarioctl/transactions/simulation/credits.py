@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.transfer.request import Transfer
 
 
-async def check_transfer(
-    trial: "Trial", transfer: "Transfer", beside: "tuple[Asset, int] | None" = None
-) -> None:
-    """Judge the arrival of *transfer*, and of what goes *beside* it to pay the fee: an asset of the source, raw amount."""
+async def check_transfer(trial: "Trial", transfer: "Transfer") -> None:
+    """Judge the arrival of *transfer*, and of what goes beside it to pay the fee."""
     source, destination = transfer.source, transfer.destination
     is_local = source.name == destination.name
     asset = transfer.asset if is_local else trial.assets.counterpart(transfer.asset, destination)
@@ -43,8 +41,8 @@ async def check_transfer(
     ends = _ends_there(trial, transfer)
     sent = [(transfer.asset, transfer.amount, asset)]
     # Over a bridge, what pays stays on the way.
-    if beside is not None and not is_bridged(transfer):
-        sent.append((*beside, trial.assets.counterpart(beside[0], destination)))
+    if trial.beside is not None and not is_bridged(transfer):
+        sent.append((*trial.beside, trial.assets.counterpart(trial.beside[0], destination)))
     for number, (left, amount, arriving) in enumerate(sent):
         if arriving is None:
             continue

@@ -23,7 +23,7 @@ def check_keyless_receivers(trial: "Trial") -> None:
             keyless = describe_keyless(account)
             if keyless and account in trial.named and account != confirmed:
                 said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.name} is {keyless}, and nobody holds its key: what it gets is lost"
-                if trial.consent.confirmed:
+                if trial.confirmed:
                     findings.losses.append(said)
                 else:
                     findings.refusals.append(f"{said}; to send it all the same, confirm it (--yes)")

@@ -105,7 +105,7 @@ async def _check_arrived(trial: "Trial", ledger: "HopLedger", entry: "Entry") ->
     until = await _locked_until(trial, ledger.hop, change.asset)
     who = format_account(entry.party.account, chain.ss58_prefix)
     sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {chain.name}: {locked} is locked {until}"
-    if trial.consent.locked:
+    if trial.accepts_locked:
         trial.findings.lose(chain, "locked", locked, sentence)
     else:
         trial.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")

@@ -32,75 +32,44 @@ from scenarioctl.transactions.simulation.recipients import (
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.swap_credit import SwapCheck
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
-from scenarioctl.transactions.simulation.trial import Consent, Trial
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call
     from scenarioctl.transactions.simulation.ledger import HopLedger
-    from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.transfer.request import Transfer
 
 
-async def simulate_transfer(
-    clients: "Clients",
-    assets: "Assets",
-    *,
-    transfer: "Transfer",
-    call: "Call",
-    sender: bytes,
-    beside: "tuple[Asset, int] | None" = None,
-    fee_asset: "Asset | None" = None,
-    consent: Consent,
-) -> Check:
-    """Return the verdict on *call*, which makes *transfer* for *sender*.
+async def simulate(trial: Trial) -> Check:
+    """Return the verdict on the call of *trial*, which is tried here.
 
-    *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.  *fee_asset* is
-    what the transaction names to pay its own fee.
+    If it isn't known to make a transfer, each account that its messages name must be credited in the end.
     """
-    trial = Trial(
-        clients=clients,
-        assets=assets,
-        chain=transfer.source,
-        sender=sender,
-        call=call,
-        transfer=transfer,
-        consent=consent,
+    costs = CostCheck(trial)
+    await _try(trial, costs)
+    transfer = trial.transfer
+    if transfer is None:
+        await costs.check()
+        await _check_any_call(trial)
+        await _try_pending(trial)
+    else:
+        sent = [(transfer.asset, transfer.amount), *([trial.beside] if trial.beside else [])]
+        for asset, amount in sent:
+            trial.findings.add_step(trial.chain, "leaves", asset, amount)
+        await costs.check(sent)
+        await check_transfer(trial, transfer)
+        await _check_all(trial)
+    findings = trial.findings
+    return Check(
+        verdict=findings.verdict,
+        reasons=findings.reasons,
+        warnings=findings.told,
+        steps=_merge_arrivals(findings.steps),
+        computed=findings.computed,
+        credited=findings.credited,
+        leaves=tuple(findings.leaves),
+        credits=tuple(findings.credits),
+        stops=tuple(map(_stop, trial.ledgers)),
     )
-    costs = CostCheck(trial, fee_asset)
-    await _try(trial, costs)
-    sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
-    for asset, amount in sent:
-        trial.findings.add_step(trial.chain, "leaves", asset, amount)
-    await costs.check(sent)
-    await check_transfer(trial, transfer, beside)
-    await _check_all(trial)
-    return _judge(trial)
-
-
-async def simulate_call(
-    clients: "Clients",
-    assets: "Assets",
-    *,
-    chain: "Chain",
-    call: "Call",
-    sender: bytes,
-    fee_asset: "Asset | None" = None,
-    consent: Consent,
-) -> Check:
-    """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end.
-
-    *fee_asset* is what the transaction names to pay its fee.
-    """
-    trial = Trial(clients=clients, assets=assets, chain=chain, sender=sender, call=call, consent=consent)
-    costs = CostCheck(trial, fee_asset)
-    await _try(trial, costs)
-    await costs.check()
-    await _check_any_call(trial)
-    await _try_pending(trial)
-    return _judge(trial)
 
 
 async def _try(trial: Trial, costs: CostCheck | None = None) -> None:
@@ -155,7 +124,7 @@ async def _check_any_call(trial: Trial) -> None:
         calls=trial.calls,
         sender=trial.sender,
         credits=trial.findings.credits,
-        confirmed=trial.consent.confirmed,
+        confirmed=trial.confirmed,
     ).run()
 
 
@@ -180,21 +149,6 @@ async def _try_pending(trial: Trial) -> None:
         trial.ledgers += later.ledgers
 
 
-def _judge(trial: Trial) -> Check:
-    findings = trial.findings
-    return Check(
-        verdict=findings.verdict,
-        reasons=findings.reasons,
-        warnings=findings.told,
-        steps=_merge_arrivals(findings.steps),
-        computed=findings.computed,
-        credited=findings.credited,
-        leaves=tuple(findings.leaves),
-        credits=tuple(findings.credits),
-        stops=tuple(map(_stop, trial.ledgers)),
-    )
-
-
 def _stop(ledger: "HopLedger") -> Stop:
     hop, message, weight = ledger.hop, ledger.hop.message, ledger.weight
     return Stop(
@@ -210,17 +164,9 @@ def _stop(ledger: "HopLedger") -> Stop:
 
 def _merge_arrivals(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return *steps* with all that arrives of one asset on one chain as one step."""
-    merged: list[Step] = []
-    for step in steps:
-        for place, known in enumerate(merged):
-            if step.what == "arrives" and (known.chain, known.what, known.amount.asset) == (
-                step.chain,
-                step.what,
-                step.amount.asset,
-            ):
-                value = known.amount.value + step.amount.value
-                merged[place] = replace(known, amount=replace(known.amount, value=value))
-                break
-        else:
-            merged.append(step)
-    return tuple(merged)
+    merged: dict[object, Step] = {}
+    for number, step in enumerate(steps):
+        key = (step.chain, step.amount.asset) if step.what == "arrives" else number
+        before = merged[key].amount.value if key in merged else 0
+        merged[key] = replace(step, amount=replace(step.amount, value=before + step.amount.value))
+    return tuple(merged.values())

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
-@dataclass(frozen=True, kw_only=True)
-class Consent:
-    """What the signer has confirmed that the check would object to."""
-
-    #: A receiver that nobody holds the key of, and a swap at any price.
-    confirmed: bool = False
-    #: That what arrives can't be spent at first.
-    locked: bool = False
-
-
 @dataclass(kw_only=True)
 class Trial:
     """One transaction, what it does on every chain, and what is found of that."""
@@ -44,7 +34,14 @@ class Trial:
     call: "Call"
     #: None if the call is not known to make one.
     transfer: "Transfer | None" = None
-    consent: Consent = Consent()
+    #: What leaves with a transfer to pay the fee on the way: an asset of the source, and the raw amount.
+    beside: "tuple[Asset, int] | None" = None
+    #: What the transaction names to pay its own fee; None for nothing.
+    fee_asset: "Asset | None" = None
+    #: The signer has confirmed receivers that nobody holds the key of, and swaps at any price.
+    confirmed: bool = False
+    #: The signer knows that what arrives can't be spent at first.
+    accepts_locked: bool = False
     findings: Findings = field(default_factory=Findings)
     hops: list[DryRunResult] = field(default_factory=list)
     ledgers: list[HopLedger] = field(default_factory=list)
@@ -58,6 +55,9 @@ class Trial:
     named_on: frozenset[str] = frozenset()
     #: What arrives, as the last chain credits it, if that is an asset that is not listed there.
     recognized: "Asset | None" = None
+
+    def __post_init__(self) -> None:
+        self.chain.account_format.check(self.sender, chain=self.chain.name, field="sender")
 
     @property
     def beneficiary(self) -> bytes | None:
