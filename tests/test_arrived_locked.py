@@ -10,10 +10,9 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.simulation.balance_changes import BalanceChange
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
+from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
 from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred, trial
 from tests.conftest import BOB, Run
 from tests.messages import says
@@ -153,11 +152,7 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
             origin=origin, destination=chain, place="", location=None, version=5, instructions=(), data=b""
         ),
     )
-    entry = Entry(
-        party=AccountRole(account=BOB_KEY),
-        change=BalanceChange(account=BOB_KEY, asset=dot, value=AMOUNT),
-        identity="",
-    )
+    entry = Entry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
     ledger = HopLedger(hop=hop, entries=[entry])
     tried = trial("hydraDx", clients=lambda _: Registry5(limit), ledgers=[ledger, ledger])
 

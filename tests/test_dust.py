@@ -7,11 +7,10 @@ import pytest
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.balance_changes import BalanceChange
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger
+from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
 from tests.check_rules import trial
 from tests.messages import says
 from tests.network import table_of
@@ -36,12 +35,10 @@ class Client:
         return {"balance": HELD, "min_balance": LEAST, "status": "Liquid"}
 
 
-def dust(*events: Event, value: int = 0, party: AccountRole | None = None) -> Findings:
-    """Return what is found where the sender, or *party*, gets *value*."""
-    party = party or AccountRole(account=ALICE_KEY, role="the sender")
-    change = BalanceChange(account=party.account, asset=USDT, value=value)
-    entries = [Entry(party=party, change=change, identity="")] if value else []
-    ledger = HopLedger(hop=DryRunResult(chain=HUB, events=events), entries=entries)
+def dust(*events: Event, value: int = 0, account: bytes = ALICE_KEY, system: bool = False) -> Findings:
+    """Return what is found where the sender, or another *account*, gets *value*."""
+    entry = Entry(account=account, asset=USDT, value=value, identity="", system=system)
+    ledger = HopLedger(hop=DryRunResult(chain=HUB, events=events), entries=[entry] if value else [])
     tried = trial("assetHub", clients=lambda _: Client(), hops=[ledger.hop], ledgers=[ledger])
     finish(check_dust(tried))
     return tried.findings
@@ -58,13 +55,11 @@ def test_what_no_event_tells_is_read_from_the_state(left: int, lost: bool) -> No
 
 
 def test_an_account_of_the_chain_itself_is_not_asked_for() -> None:
-    pot = AccountRole(account=BOB_KEY, role="collators' pot", system=True)
-
-    assert dust(value=1 - HELD, party=pot).losses == []
+    assert dust(value=1 - HELD, account=BOB_KEY, system=True).losses == []
 
 
 def test_dust_of_somebody_else_is_told_and_no_step() -> None:
-    findings = dust(value=1 - HELD, party=AccountRole(account=BOB_KEY))
+    findings = dust(value=1 - HELD, account=BOB_KEY)
 
     assert findings.steps == []
     assert findings.losses == [says("14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3", "assetHub")]

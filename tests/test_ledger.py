@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.ledger import AccountRole, Entry, HopLedger, markets
+from scenarioctl.transactions.simulation.ledger import Entry, HopLedger, markets
 from scenarioctl.transactions.simulation.recipients import check_kept
 from tests.check_rules import trial
 from tests.messages import says
@@ -22,8 +22,8 @@ DOT, USDT = ASSETS.native(HUB), ASSETS.find(HUB, "1984")
 POOL = bytes(range(32))
 
 
-def change(account: bytes, asset: Asset, value: int, **kept: int) -> BalanceChange:
-    return BalanceChange(account=account, asset=asset, value=value, **kept)
+def change(account: bytes, asset: Asset, value: int) -> BalanceChange:
+    return BalanceChange(account=account, asset=asset, value=value)
 
 
 def swap(paid: int, given: int, name: str = "SwapCreditExecuted") -> Event:
@@ -67,9 +67,7 @@ def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any,
 
     asset = ASSETS.find(DEX, "10")
     events = () if event is None else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
-    entry = Entry(
-        party=AccountRole(account=BOB_KEY), change=change(BOB_KEY, asset, 10**8, held=10**7), identity=""
-    )
+    entry = Entry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
     ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
     tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger])
 

@@ -27,7 +27,7 @@ def check_branches(trial: "Trial") -> None:
             if not isinstance(who, bytes) or who not in expected:
                 unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
     expected = {trial.sender, trial.beneficiary}
-    expected |= {entry.party.account for entry in trial.ledgers[0].received()}
+    expected |= {entry.account for entry in trial.ledgers[0].received()}
     for found in trial.calls:
         if found.outer is None or (found.call.pallet, found.call.method) in HARMLESS_CALLS:
             continue
@@ -46,7 +46,7 @@ def check_branches(trial: "Trial") -> None:
 def _only_receiver(ledgers: "Sequence[HopLedger]", chain: "Chain") -> frozenset[bytes]:
     """Return the account that gets all that reaches *chain*; none if several do."""
     found = frozenset(
-        entry.party.account for ledger in ledgers if ledger.hop.chain == chain for entry in ledger.received()
+        entry.account for ledger in ledgers if ledger.hop.chain == chain for entry in ledger.received()
     )
     return found if len(found) == 1 else frozenset()
 

@@ -29,10 +29,10 @@ async def check_competing_messages(trial: "Trial") -> None:
 async def _drawn_on(ledger: "HopLedger", clients: "Clients") -> set[object]:
     found: set[object] = set()
     for entry in ledger.entries:
-        asset = entry.change.asset
-        if entry.change.value < 0 and not entry.party.is_mirror:
-            found.add(entry.party.account)
-        elif entry.change.value > 0 and asset.kind == "tokens" and asset.id.isdigit():
+        asset = entry.asset
+        if entry.value < 0 and not entry.is_mirror:
+            found.add(entry.account)
+        elif entry.value > 0 and asset.kind == "tokens" and asset.id.isdigit():
             try:
                 row = await read_storage(clients(ledger.hop.chain), "AssetRegistry", "Assets", int(asset.id))
             except Inconclusive:

@@ -114,7 +114,7 @@ class _Balance:
         for identity, amount in carried:
             messages[identity] += amount
         for entry in self.ledger.entries:
-            (mirrored if entry.party.is_mirror else sums)[entry.identity] += max(sign * entry.change.value, 0)
+            (mirrored if entry.is_mirror else sums)[entry.identity] += max(sign * entry.value, 0)
         return sums + (messages | mirrored)
 
     def _after_fees(self, fees: Sequence[int], rest: int, declared: int) -> int:
@@ -145,7 +145,7 @@ class _Balance:
             return amount_of(asset, value)
         for entry in self.ledger.entries:
             if entry.identity == identity:
-                return amount_of(entry.change.asset, value)
+                return amount_of(entry.asset, value)
         # The relay chain's own asset has no name but its place.
         return Amount(value=value, asset=identity or seen_from(identity, self.chain.para_id))
 

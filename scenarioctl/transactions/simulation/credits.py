@@ -151,12 +151,12 @@ async def check_deposits(trial: "Trial") -> None:
                 expected = arrival.assets.get(identify(asset, chain), 0)
             due = None if expected is None else amount_of(asset, expected)
             findings.computed = due or findings.computed
-            total = sum(each.change.value for each in credited if each.change.asset.id == asset.id)
+            total = sum(each.value for each in credited if each.asset.id == asset.id)
             findings.credited = amount_of(asset, total) if total else findings.credited
             _add_steps(trial, chain, asset, expected, total)
             if not total and not pays and accounts:
                 findings.refusals.append(await _say_no_credit(trial, chain, asset, accounts[0], due))
-        got = {each.party.account for each in credited}
+        got = {each.account for each in credited}
         for account in accounts if got else ():
             if account not in got:
                 who = format_account(account, chain.ss58_prefix)

@@ -50,8 +50,7 @@ async def _dust(trial: "Trial") -> AsyncIterator[BalanceChange]:
     for change in read_dust(ledger.hop.events, trial.chain, trial.assets):
         yield change
     for entry in ledger.entries:
-        change = entry.change
-        if change.value < 0 and change.asset.kind in _UNTOLD and not entry.party.system:
-            left = await free_balance(client, change.asset, change.account) + change.value
-            if 0 < left < await existential_deposit(client, change.asset):
-                yield replace(change, value=left)
+        if entry.value < 0 and entry.asset.kind in _UNTOLD and not entry.system:
+            left = await free_balance(client, entry.asset, entry.account) + entry.value
+            if 0 < left < await existential_deposit(client, entry.asset):
+                yield replace(entry, value=left)

@@ -19,7 +19,7 @@ def check_keyless_receivers(trial: "Trial") -> None:
     findings, confirmed = trial.findings, trial.beneficiary
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
-        for account in dict.fromkeys(entry.party.account for entry in ledger.received()):
+        for account in dict.fromkeys(entry.account for entry in ledger.received()):
             keyless = describe_keyless(account)
             if keyless and account in trial.named and account != confirmed:
                 said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.name} is {keyless}, and nobody holds its key: what it gets is lost"

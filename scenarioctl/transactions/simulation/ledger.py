@@ -39,10 +39,11 @@ _MIRRORS = ("sovereign", "teleports'")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AccountRole:
-    """An account, and who it is."""
+class Entry(BalanceChange):
+    """What one account loses or gets of one asset, and who it is."""
 
-    account: bytes
+    #: As the network knows the asset; as its chain does if it has no location.
+    identity: str
     role: str = ""
     #: Of the chain's own: for fees, backing or trade.
     system: bool = False
@@ -50,16 +51,6 @@ class AccountRole:
     @property
     def is_mirror(self) -> bool:
         return self.system and self.role.startswith(_MIRRORS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """What one account loses or gets of one asset."""
-
-    party: AccountRole
-    change: BalanceChange
-    #: As the network knows the asset; as its chain does if it has no location.
-    identity: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +68,12 @@ class HopLedger:
 
     def received(self) -> Iterator[Entry]:
         """Give what somebody gets whom the chain does not hold for itself."""
-        return (each for each in self.entries if not each.party.system and each.change.value > 0)
+        return (each for each in self.entries if not each.system and each.value > 0)
 
     def credit(self, account: bytes, asset: "Asset") -> tuple[int, int]:
         """Return how much of *asset* the chain credits to *account*, raw, and how much it takes of it again."""
         identity = identify(asset, self.hop.chain)
-        found = [
-            each.change for each in self.entries if (each.party.account, each.identity) == (account, identity)
-        ]
+        found = [each for each in self.entries if (each.account, each.identity) == (account, identity)]
         taken = sum(each.taken for each in found)
         return sum(each.value for each in found) + taken, taken
 
@@ -101,14 +90,14 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
     except Inconclusive as error:
         found = replace(found, fees_problem=str(error))
     market = markets(hop.events, changes)
-    entries = [
-        Entry(
-            party=_party(trial, change, hop.chain, market, found.fees),
-            change=change,
-            identity=identify(change.asset, hop.chain),
-        )
-        for change in changes
-    ]
+    persons = {trial.beneficiary: "the beneficiary", trial.sender: "the sender"}
+    entries = []
+    for change in changes:
+        identity, person = identify(change.asset, hop.chain), persons.get(change.account, "")
+        role = "" if person else _role(trial, change, identity, found, market)
+        told = change.account in trial.named or hop.chain.name in trial.named_on
+        system = bool(role) and not told
+        entries.append(Entry(**vars(change), identity=identity, role=person or role, system=system))
     return replace(found, entries=entries)
 
 
@@ -138,35 +127,25 @@ def _recognize(change: BalanceChange, known: "Asset | None") -> BalanceChange:
     return replace(change, asset=known)
 
 
-def _party(
-    trial: "Trial",
-    change: BalanceChange,
-    chain: "Chain",
-    market: Mapping[bytes, str],
-    fees: Sequence[HopFee],
-) -> AccountRole:
+def _role(
+    trial: "Trial", change: BalanceChange, identity: str, ledger: HopLedger, market: Mapping[bytes, str]
+) -> str:
+    """Return what the chain of *ledger* has an account for; empty where it is not one of the chain's own."""
     account = change.account
-    if account == trial.sender:
-        return AccountRole(account=account, role="the sender")
-    if account == trial.beneficiary:
-        return AccountRole(account=account, role="the beneficiary")
-    role = _own_role(account, chain, trial.assets.registry)
-    if not role and account not in trial.named:
-        role = market.get(account, "")
-        identity = identify(change.asset, chain)
-        due = [fee for fee in fees if fee.identity == identity]
-        taken = {sum(fee.amount for fee in due): "execution and delivery"}
-        for what in ("execution", "delivery"):
-            alike = [fee.amount for fee in due if fee.what == what]
-            taken |= dict.fromkeys((*alike, sum(alike)), what)
-        if not role and change.value > 0 and change.value in taken:
-            role = f"gets the {taken[change.value]} fee"
-    told = account in trial.named or chain.name in trial.named_on
-    return AccountRole(account=account, role=role, system=bool(role) and not told)
+    role = _own_role(account, ledger.hop.chain, trial.assets.registry)
+    if role or account in trial.named:
+        return role
+    due = [fee for fee in ledger.fees if fee.identity == identity]
+    taken = {sum(fee.amount for fee in due): "execution and delivery"}
+    for what in ("execution", "delivery"):
+        alike = [fee.amount for fee in due if fee.what == what]
+        taken |= dict.fromkeys((*alike, sum(alike)), what)
+    is_fee = change.value > 0 and change.value in taken
+    return market.get(account) or (f"gets the {taken[change.value]} fee" if is_fee else "")
 
 
 def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
-    """Return what the chain has *account* for; empty where it is not one of the chain's own."""
+    """Return which account of the chain's own, by its bytes, *account* is; empty if it is none."""
     kind = kind_of(account)
     if kind.name == "pallet" and not any(account[12:]):
         return _PALLET_ACCOUNTS.get(kind.id, f"account of the pallet {kind.id}")

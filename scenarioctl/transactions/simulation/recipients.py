@@ -11,7 +11,7 @@ from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_s
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
+    from scenarioctl.transactions.simulation.ledger import Entry
     from scenarioctl.transactions.simulation.trial import Trial
 
 
@@ -22,11 +22,11 @@ def list_holdings(trial: "Trial") -> None:
         hop = ledger.hop
         delivery = paid_for_delivery(hop.events, trial.sender, hop.chain) if hop.message is None else {}
         for entry in ledger.entries:
-            value = entry.change.value
-            is_sender = entry.party.account == trial.sender
+            value = entry.value
+            is_sender = entry.account == trial.sender
             if value < 0 and is_sender:
                 value += delivery.get(entry.identity, 0)
-            if value < 0 and not entry.party.system:
+            if value < 0 and not entry.system:
                 left = _holding(hop, entry, -value)
                 findings.leaves.append(left)
                 if is_sender and hop.message is None and trial.transfer is None:
@@ -39,9 +39,9 @@ def check_strangers(trial: "Trial") -> None:
     """Object to what goes to somebody whom nobody named: of a transfer, to anybody but its beneficiary."""
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
-        losing = {entry.identity for entry in ledger.entries if entry.change.value < 0}
+        losing = {entry.identity for entry in ledger.entries if entry.value < 0}
         for entry in ledger.received():
-            account = entry.party.account
+            account = entry.account
             if account in (trial.sender, trial.beneficiary):
                 continue
             said = f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on {chain.name}, an account that the"
@@ -60,10 +60,9 @@ def warn_of_shares(trial: "Trial") -> None:
     """Say who shares what one message brings."""
     for ledger in trial.ledgers:
         chain, shares = ledger.hop.chain, list(ledger.received())
-        if ledger.hop.message is not None and len({each.party.account for each in shares}) > 1:
+        if ledger.hop.message is not None and len({each.account for each in shares}) > 1:
             said = ", ".join(
-                f"{_amount(each)} to {format_account(each.party.account, chain.ss58_prefix)}"
-                for each in shares
+                f"{_amount(each)} to {format_account(each.account, chain.ss58_prefix)}" for each in shares
             )
             trial.findings.warnings.append(
                 f"several accounts share the assets that reach {chain.name}: {said}"
@@ -87,26 +86,24 @@ async def check_kept(trial: "Trial") -> None:
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
         for entry in ledger.entries:
-            change = entry.change
-            if not change.kept or entry.party.system:
+            if not entry.kept or entry.system:
                 continue
-            if entry.party.account != trial.sender or change.value > 0:
-                await _check_arrived(trial, ledger, entry)
-            elif change.locked > max(change.held, 0):
-                amount = amount_of(change.asset, change.kept)
+            if entry.account != trial.sender or entry.value > 0:
+                await _check_arrived(trial, ledger.hop, entry)
+            elif entry.locked > max(entry.held, 0):
+                amount = amount_of(entry.asset, entry.kept)
                 said = f"{amount} of the sender is locked on {chain.name}"
                 trial.findings.lose(chain, "locked", amount, said)
 
 
-async def _check_arrived(trial: "Trial", ledger: "HopLedger", entry: "Entry") -> None:
-    chain, change = ledger.hop.chain, entry.change
-    kept = min(change.kept, change.value) if change.value > 0 else change.kept
-    free, locked = (amount_of(change.asset, value) for value in (max(change.value - kept, 0), kept))
-    until = await _locked_until(trial, ledger.hop, change.asset)
-    who = format_account(entry.party.account, chain.ss58_prefix)
-    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {chain.name}: {locked} is locked {until}"
+async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "Entry") -> None:
+    kept = min(entry.kept, entry.value) if entry.value > 0 else entry.kept
+    free, locked = (amount_of(entry.asset, value) for value in (max(entry.value - kept, 0), kept))
+    until = await _locked_until(trial, hop, entry.asset)
+    who = format_account(entry.account, hop.chain.ss58_prefix)
+    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {hop.chain.name}: {locked} is locked {until}"
     if trial.accepts_locked:
-        trial.findings.lose(chain, "locked", locked, sentence)
+        trial.findings.lose(hop.chain, "locked", locked, sentence)
     else:
         trial.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")
 
@@ -128,14 +125,14 @@ async def _locked_until(trial: "Trial", hop: "DryRunResult", asset: "Asset") -> 
 
 
 def _amount(entry: "Entry") -> object:
-    return amount_of(entry.change.asset, entry.change.value)
+    return amount_of(entry.asset, entry.value)
 
 
 def _holding(hop: "DryRunResult", entry: "Entry", value: int) -> Holding:
     return Holding(
         chain=hop.chain.name,
-        account=format_account(entry.party.account, hop.chain.ss58_prefix),
-        amount=amount_of(entry.change.asset, value),
-        role=entry.party.role,
-        system=entry.party.system,
+        account=format_account(entry.account, hop.chain.ss58_prefix),
+        amount=amount_of(entry.asset, value),
+        role=entry.role,
+        system=entry.system,
     )
