@@ -1,5 +1,6 @@
 """Crafted programs: what a check says of assets that are trapped, split, lost, or sent on over the wrong chain."""
 
+import json
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -21,15 +22,18 @@ from tests.test_check import (
     DELIVERY,
     DOT,
     EXECUTION,
+    FEE,
     HUB_TO_DEX,
     NATIVE_UP,
     RELAY_TO_HUB,
     TRANSFER,
     USDT_ON_HUB,
     Check,
+    account,
     asset,
     call_effects,
     fill,
+    info,
     location,
     message,
     message_effects,
@@ -668,3 +672,19 @@ def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check)
 
     assert answer["reasons"] == [says("multisig", CAROL)]
     assert answer["verdict"] == "unknown"
+
+
+def test_an_empty_message_to_a_bridge_hub_is_no_export(network: FakeNetwork, scenarioctl: Run) -> None:
+    hub = network.chains["assetHub"]
+    place = {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}
+    hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
+    hub.api["TransactionPaymentApi_query_info"] = info(FEE)
+    hub.api["DryRunApi_dry_run_call"] = call_effects((place, {"V5": []}))
+    remark = "0x" + hub.table.encode_call(Call(pallet="System", method="remark", args={"remark": b""})).hex()
+
+    ended = scenarioctl(
+        *("--json", "--config", str(network.config), "tx", "check", remark),
+        *("--chain", "assetHub", "--sender", ALICE),
+    )
+
+    assert json.loads(ended.out)["stops"][1]["chain"] == "bridgeHub"

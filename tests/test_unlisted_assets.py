@@ -407,7 +407,10 @@ def over_hub(left: int) -> list[DryRunResult]:
     """Return the hops of USDT from Hydration over the Asset Hub, of which the Asset Hub sends *left* on."""
     here = "0/PalletInstance(50)/GeneralIndex(1984)"
     buys = [
-        ("BuyExecution", {"fees": {"id": read_location(place), "fun": {"Fungible": 1}}})
+        (
+            "BuyExecution",
+            {"fees": {"id": read_location(place), "fun": {"Fungible": 1}}, "weight_limit": "Unlimited"},
+        )
         for place in (here, USDT)
     ]
     withdraws = ("WithdrawAsset", brings((here, SENT))[1])

@@ -9,7 +9,7 @@ What the Bridge Hub can't forward is lost there, so it is asked too before anyth
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scenarioctl.chains.locations import place_of, read_location
+from scenarioctl.chains.locations import place_of, read_location, seen_from
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.transactions.account_balances import asset_key
@@ -71,7 +71,7 @@ async def quote_delivery_to_ethereum(
     place = {version: shape_location(read_location(place_of(transfer.destination, hub)), number)}
     fees = await query_delivery(clients(hub), place, message, number)
     native = assets.native(hub)
-    if {fee.place for fee in fees} != {native.location}:
+    if {seen_from(fee.identity, hub.para_id) for fee in fees} != {native.location}:
         raise Inconclusive(f"{hub.name} names a fee in another asset than {native.symbol}, or none")
     total = sum(fee.amount for fee in fees)
     if total >= _CLOSED:

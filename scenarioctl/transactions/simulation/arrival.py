@@ -93,9 +93,8 @@ def _relayer_fees(message: XcmMessage) -> list[HopFee]:
     paid = message.first("PayFees")
     if paid is None or message.destination is None or "Fungible" not in paid["asset"]["fun"]:
         return []
-    place, amount = write_location(paid["asset"]["id"]), paid["asset"]["fun"]["Fungible"]
-    identity = absolute(place, None)
-    return [HopFee(chain=message.destination, what="relayer", identity=identity, place=place, amount=amount)]
+    identity, amount = absolute(write_location(paid["asset"]["id"]), None), paid["asset"]["fun"]["Fungible"]
+    return [HopFee(chain=message.destination, what="relayer", identity=identity, amount=amount)]
 
 
 def carried_assets(message: XcmMessage) -> dict[str, int]:
@@ -139,19 +138,19 @@ async def _exchanged(
     """
     ((identity, held),) = holding.items()
     chain = client.chain
-    place = seen_from(identity, chain.para_id)
+    place, native = seen_from(identity, chain.para_id), seen_from(fee.identity, chain.para_id)
     table = await client.table()
     if _POOLS not in table.apis:
         raise Inconclusive(f"{chain.name} doesn't tell what it takes of {place} for delivery")
     types = [field.type_id for field in table.api_method(_POOLS, _QUOTE).inputs[:2]]
-    path = [location_of_type(table, kind, text) for kind, text in zip(types, (place, fee.place), strict=True)]
+    path = [location_of_type(table, kind, text) for kind, text in zip(types, (place, native), strict=True)]
     quoted = await query_runtime_api(client, _POOLS, _QUOTE, *path, fee.amount, True)
     if quoted is None:
         raise Inconclusive(f"{chain.name} has no pool that exchanges {place} for its delivery fee")
     paid = sum(each.amount for each in taken if each.identity == identity)
     missing = held - paid - dict(incoming_assets(following)).get(identity, 0)
     is_confirmed = abs(missing - int(quoted)) * _PRICE_CHANGE <= int(quoted)
-    return replace(fee, identity=identity, place=place, amount=missing if is_confirmed else int(quoted))
+    return replace(fee, identity=identity, amount=missing if is_confirmed else int(quoted))
 
 
 def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:

@@ -1,6 +1,6 @@
 """What an account holds of an asset, and the least it can hold, as the chain says now."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.transactions.account_balances import asset_key
 from scenarioctl.transactions.native_balance import NativeBalance
@@ -48,26 +48,25 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
     if asset.kind == "native":
         return await _native_deposit(client)
     if asset.kind in _PALLETS:
-        row = await read_storage(
-            client, _PALLETS[asset.kind], "Asset", asset_key(await client.table(), asset)
-        )
-        if row is None:
-            raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
-        return int(row["min_balance"])
-    if not asset.id.isdigit():
+        row = await _details(client, asset)
+    elif asset.id.isdigit():
+        row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
+    else:
         raise Inconclusive(f"the existential deposit of {asset.label} on {client.chain.name} can't be read")
-    row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
     if row is None:
         raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
-    return int(row["existential_deposit"])
+    return int(row["min_balance" if asset.kind in _PALLETS else "existential_deposit"])
 
 
 async def is_sufficient(client: "Client", asset: "Asset") -> bool:
     """Tell whether *asset* keeps an account on an Asset Hub alive by itself; Inconclusive where the chain does not tell."""
-    if asset.kind not in _PALLETS:
-        return False
-    row = await read_storage(client, _PALLETS[asset.kind], "Asset", asset_key(await client.table(), asset))
+    row = await _details(client, asset) if asset.kind in _PALLETS else None
     return row is not None and bool(row["is_sufficient"])
+
+
+async def _details(client: "Client", asset: "Asset") -> Any:
+    key = asset_key(await client.table(), asset)
+    return await read_storage(client, _PALLETS[asset.kind], "Asset", key)
 
 
 async def _native_deposit(client: "Client") -> int:

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import across, seen_from
+from scenarioctl.chains.locations import across
 from scenarioctl.model.checks import Amount
 from scenarioctl.transactions.simulation.arrival import fungible_items, incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import read_dust, unread_events
-from scenarioctl.transactions.simulation.findings import amount_of, asset_at
+from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
@@ -140,14 +140,10 @@ class _Balance:
         )
 
     def _amount(self, identity: str, value: int) -> Amount:
-        asset = asset_at(self.trial.assets, self.chain, identity)
-        if asset is not None:
-            return amount_of(asset, value)
         for entry in self.ledger.entries:
             if entry.identity == identity:
                 return amount_of(entry.asset, value)
-        # The relay chain's own asset has no name but its place.
-        return Amount(value=value, asset=identity or seen_from(identity, self.chain.para_id))
+        return amount_at(self.trial.assets, self.chain, identity, value)
 
 
 def _destroyed_by_calls(trial: "Trial") -> "Counter[str]":

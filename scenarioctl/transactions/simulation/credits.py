@@ -13,7 +13,7 @@ from scenarioctl.transactions.simulation.arrival import (
     incoming_assets,
 )
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.findings import amount_of, asset_at
+from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.bridges import is_bridged
@@ -187,8 +187,7 @@ async def _compute(trial: "Trial") -> Arrival | None:
         trial.findings.warnings.append(f"the arrival could not be computed: {problem}")
         return None
     for fee in arrival.fees:
-        asset = asset_at(trial.assets, fee.chain, fee.identity)
-        amount = Amount(value=fee.amount, asset=fee.place) if asset is None else amount_of(asset, fee.amount)
+        amount = amount_at(trial.assets, fee.chain, fee.identity, fee.amount)
         trial.findings.steps.append(Step(chain=fee.chain.name, what=fee.what, amount=amount))
     return arrival
 

@@ -168,7 +168,7 @@ async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender
         reason = explain_balance_error(table, result["Err"]["error"])
         failure = f"{chain.name} refuses the call: {reason}"
         return DryRunResult(chain=chain, events=_events(effects), failure=failure)
-    sent = _forwarded(table, registry, chain, effects, "dry_run_call")
+    sent = _forwarded(table, registry, chain, effects)
     return DryRunResult(chain=chain, events=_events(effects), sent=sent, spent=result["Ok"])
 
 
@@ -192,7 +192,7 @@ async def _try_charged(
         failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
     elif done.error is not None:
         failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
-    sent = () if failure else _forwarded(table, registry, chain, effects, "dry_run_call")
+    sent = () if failure else _forwarded(table, registry, chain, effects)
     return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
 
 
@@ -219,9 +219,9 @@ def write_message(
 ) -> XcmMessage:
     """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime of its destination."""
     place, number = place_of(destination, origin), int(next(iter(versioned))[1:])
-    message_type = table.api_method("DryRunApi", "dry_run_xcm").inputs[1].type_id
+    data = table.encode(_message_type(table), versioned)
     location = {f"V{number}": shape_location(read_location(place), number)}
-    return _message(origin, destination, location, versioned, table.encode(message_type, versioned))
+    return _message(origin, destination, location, versioned, data)
 
 
 def _message(
@@ -270,7 +270,7 @@ async def _try_message(
     if error is not None:
         failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
         return DryRunResult(chain=destination, message=message, events=events, failure=failure)
-    sent = _forwarded(await client.table(), registry, destination, effects, "dry_run_xcm")
+    sent = _forwarded(await client.table(), registry, destination, effects)
     return DryRunResult(chain=destination, message=message, events=events, sent=sent)
 
 
@@ -329,9 +329,9 @@ def _events(effects: Mapping[str, Any]) -> tuple[Event, ...]:
 
 
 def _forwarded(
-    table: "RuntimeTable", registry: "Registry", origin: "Chain", effects: Mapping[str, Any], method: str
+    table: "RuntimeTable", registry: "Registry", origin: "Chain", effects: Mapping[str, Any]
 ) -> tuple[XcmMessage, ...]:
-    message_type = _message_type(table, method)
+    message_type = _message_type(table)
     found = []
     for location, messages in effects["forwarded_xcms"]:
         place = write_location(next(iter(location.values())))
@@ -349,11 +349,11 @@ def _forwarded(
 
 def _export_of(program: Sequence[Any]) -> Mapping[str, Any] | None:
     """Return what a message to a Bridge Hub has it send over the bridge; None for one that does anything else too."""
-    names, fields = zip(*map(read_instruction, program), strict=True)
-    if names.count("ExportMessage") != 1 or not _EXPORTING.issuperset(names):
+    instructions = [read_instruction(item) for item in program]
+    exports: list[Mapping[str, Any]] = [fields for name, fields in instructions if name == "ExportMessage"]
+    if len(exports) != 1 or not _EXPORTING.issuperset(name for name, _ in instructions):
         return None
-    export: Mapping[str, Any] = fields[names.index("ExportMessage")]
-    return export
+    return exports[0]
 
 
 def _exported(
@@ -384,14 +384,9 @@ def _exported(
     )
 
 
-def _message_type(table: "RuntimeTable", method: str) -> int:
-    """Return the type of one message in `forwarded_xcms`, a list of pairs of a location and messages."""
-    types = table.types
-    result = types[table.api_method("DryRunApi", method).output_type]
-    effects = types[result[3][0][2][0][1]]
-    pairs = next(field[1] for field in effects[3] if field[0] == "forwarded_xcms")
-    messages = types[types[pairs][3]][3][1]
-    return int(types[messages][3])
+def _message_type(table: "RuntimeTable") -> int:
+    """Return the type of a VersionedXcm that a chain gets: one that it sends has the same bytes."""
+    return table.api_method("DryRunApi", "dry_run_xcm").inputs[1].type_id
 
 
 def read_programs(

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
+from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.keyless_accounts import is_evm_account
 from scenarioctl.transactions.signing.fee_asset import asset_location
 from scenarioctl.transactions.simulation.runtime_api import (
@@ -21,9 +23,14 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
 
 _PALLET = "MultiTransactionPayment"
-_BATCHES = ("batch", "batch_all", "force_batch")
+#: Calls of which the first inner call runs before all else.
+_FIRST = (
+    *(("Utility", method) for method in ("batch", "batch_all", "force_batch")),
+    ("Dispatcher", "dispatch_with_extra_gas"),
+)
 #: A weight whose fee has digits enough to tell a price: a second of computing.
 _SECOND = {"ref_time": 10**12, "proof_size": 0}
 #: Prices are fixed-point numbers of 18 decimals.
@@ -60,7 +67,7 @@ async def fee_currency(
         return FeeCurrency(asset=native)
     core = int(await read_constant(client, _PALLET, "NativeAssetId"))
     # A call that sets the currency is paid in it already.
-    number = _currency_set_by(call)
+    number = _currency_set_by(call, table)
     if number is None:
         number = await read_storage(client, _PALLET, "AccountCurrencyMap", sender)
     if number is None:
@@ -128,16 +135,11 @@ async def _unlisted(client: "Client", number: int) -> Asset:
     return unlisted_currency(client.chain, number, kind)
 
 
-def _currency_set_by(call: "Call") -> int | None:
+def _currency_set_by(call: "Call", table: "RuntimeTable") -> int | None:
     """Return the currency that *call* sets, itself or as the first of a batch."""
-    if (call.pallet, call.method) == (_PALLET, "set_currency"):
-        return int(call.args["currency"])
-    inner: Any = None
-    if call.pallet == "Utility" and call.method in _BATCHES and call.args["calls"]:
-        inner = call.args["calls"][0]
-    elif (call.pallet, call.method) == ("Dispatcher", "dispatch_with_extra_gas"):
-        inner = call.args["call"]
-    if isinstance(inner, Mapping) and isinstance(found := inner.get(_PALLET), Mapping):
-        arguments = found.get("set_currency")
-        return None if arguments is None else int(arguments["currency"])
+    for found in islice(walk_calls(call, table), 2):
+        outer = found.outer
+        is_first = outer is None or (outer.pallet, outer.method) in _FIRST
+        if is_first and (found.call.pallet, found.call.method) == (_PALLET, "set_currency"):
+            return int(found.call.args["currency"])
     return None

@@ -73,3 +73,11 @@ def amount_of(asset: "Asset", value: int) -> Amount:
 def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":
     """Return the asset of *chain* that lives at *identity*, an absolute location; None where none is listed."""
     return assets.at(chain, seen_from(identity, chain.para_id))
+
+
+def amount_at(assets: "Assets", chain: "Chain", identity: str, value: int) -> Amount:
+    """Return *value* smallest units of what lives at *identity*, as it is printed on *chain*."""
+    asset = asset_at(assets, chain, identity)
+    if asset is None:
+        return Amount(value=value, asset=seen_from(identity, chain.para_id))
+    return amount_of(asset, value)

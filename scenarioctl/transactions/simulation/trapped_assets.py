@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount
-from scenarioctl.transactions.simulation.findings import amount_of, asset_at
+from scenarioctl.transactions.simulation.findings import amount_at
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
 
 if TYPE_CHECKING:
@@ -43,11 +43,10 @@ def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
         if not isinstance(fun, dict) or "Fungible" not in fun:
             said.append(f"an item of {place or 'a collection'}")
             continue
-        asset = asset_at(assets, chain, absolute(place, chain.para_id)) if place else None
-        value = fun["Fungible"]
-        said.append(
-            str(Amount(value=value, asset=place or "an asset") if asset is None else amount_of(asset, value))
-        )
+        amount = Amount(value=fun["Fungible"], asset="an asset")
+        if place:
+            amount = amount_at(assets, chain, absolute(place, chain.para_id), amount.value)
+        said.append(str(amount))
     return " and ".join(said) or "an asset"
 
 

@@ -23,8 +23,6 @@ class HopFee:
     what: str
     #: The asset, as the network knows it: seen from the relay chain.
     identity: str
-    #: As *chain* sees it.
-    place: str
     amount: int
 
 
@@ -36,7 +34,8 @@ async def query_weight(client: "Client", message: Any) -> Any:
 
 async def execution_fees(client: "Client", message: XcmMessage, weight: Any) -> list[HopFee]:
     """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
-    return await _bought(client, message.version, message.program, weight)
+    asset, _ = _payment(message.program)
+    return await _price(client, message.version, asset, weight)
 
 
 async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[HopFee]:
@@ -44,25 +43,25 @@ async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[H
 
     Such a program is paid for by the weight of the call: it buys only what it limits itself.
     """
-    version, program = next(iter(versioned.items()))
-    instructions = dict(read_instruction(item) for item in reversed(program))
-    bought = instructions.get("BuyExecution")
-    if bought is None:
-        weight = await query_weight(client, versioned) if "PayFees" in instructions else None
-    else:
-        limit = bought["weight_limit"]
-        weight = limit["Limited"] if isinstance(limit, Mapping) else None
-    return [] if weight is None else await _bought(client, int(version[1:]), program, weight)
+    ((version, program),) = versioned.items()
+    asset, weight = _payment(program)
+    if asset is not None and weight is None:
+        weight = await query_weight(client, versioned)
+    return await _price(client, int(version[1:]), None if weight == "Unlimited" else asset, weight)
 
 
-async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[HopFee]:
-    """Return what *program* pays for its *weight*, in the asset that it names for that."""
+def _payment(program: Sequence[Any]) -> tuple[Any, Any]:
+    """Return in what *program* pays for its weight, None if it doesn't, and the weight that it buys, None for its own."""
     instructions = dict(read_instruction(item) for item in reversed(program))
     if "BuyExecution" in instructions:
-        asset = instructions["BuyExecution"]["fees"]["id"]
-    elif "PayFees" in instructions:
-        asset = instructions["PayFees"]["asset"]["id"]
-    else:
+        bought = instructions["BuyExecution"]
+        limit = bought["weight_limit"]
+        return bought["fees"]["id"], limit["Limited"] if isinstance(limit, Mapping) else limit
+    return (instructions["PayFees"]["asset"]["id"], None) if "PayFees" in instructions else (None, None)
+
+
+async def _price(client: "Client", version: int, asset: Any, weight: Any) -> list[HopFee]:
+    if asset is None:
         return []
     amount = await weight_fee(client, weight, {f"V{version}": asset})
     return [_fee(client.chain, "execution", asset, amount)]
@@ -89,9 +88,8 @@ async def query_delivery(
 
 
 def _fee(chain: "Chain", what: str, asset: Any, amount: int) -> HopFee:
-    place = write_location(asset)
-    identity = absolute(place, chain.para_id)
-    return HopFee(chain=chain, what=what, identity=identity, place=place, amount=amount)
+    identity = absolute(write_location(asset), chain.para_id)
+    return HopFee(chain=chain, what=what, identity=identity, amount=amount)
 
 
 async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:
