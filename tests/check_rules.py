@@ -10,7 +10,7 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.simulation.trial import Trial
 from tests.conftest import Run
 from tests.network import FakeNetwork, table_of
-from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, DOT, Check, call_effects, location
+from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, DOT, Check, asset, call_effects, location
 
 CAROL_KEY = bytes.fromhex("90b5ab205c6974c9ea841be688864633dc9ca8a357843eeacf2314649965fe22")
 CAROL = "14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q"
@@ -65,6 +65,10 @@ def batch(*calls: Call, method: str = "batch_all") -> Call:
 def execute(*program: Any) -> Call:
     arguments = {"message": {"V5": list(program)}, "max_weight": WEIGHT}
     return Call(pallet="XcmPallet", method="execute", args=arguments)
+
+
+def burn_asset(amount: int) -> dict[str, Any]:
+    return {"BurnAsset": [asset(HERE, amount)]}
 
 
 def deposit(to: bytes, assets: Any = ALL) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tests.check_rules import (
     CAROL,
     CAROL_KEY,
     batch,
+    burn_asset,
     burned,
     checker,
     deposit,
@@ -110,6 +111,51 @@ def test_the_branch_that_did_not_run_counts(network: FakeNetwork, check: Check) 
 
     assert (stranger["verdict"], same["verdict"]) == ("unknown", "ok")
     assert stranger["reasons"] == [says("Utility.if_else", CAROL)]
+
+
+FELL_BACK: dict[str, Any] = {"IfElseFallbackCalled": {"main_error": {"Token": "FundsUnavailable"}}}
+BURN = Call(pallet="Balances", method="burn", args={"value": 1000 * DOT, "keep_alive": True})
+
+
+@pytest.mark.parametrize(
+    ("main", "fallback", "event", "branch"),
+    [
+        pytest.param(pay(), BURN, "IfElseMainSuccess", "Balances.burn", id="destroys"),
+        pytest.param(batch(pay(), BURN), pay(), FELL_BACK, "Utility.batch_all", id="holds more calls"),
+    ],
+)
+def test_a_branch_that_does_more_than_pay_is_not_ok(
+    network: FakeNetwork, check: Check, main: Call, fallback: Call, event: Any, branch: str
+) -> None:
+    paid = transferred(BOB_KEY, DOT)
+
+    answer = judge(network, check, if_else(main, fallback), paid, {"Utility": event})
+    other = judge(
+        network, check, if_else(batch(pay(), pay()), REMARK), paid, {"Utility": "IfElseMainSuccess"}
+    )
+
+    assert answer["reasons"] == [says(branch, "Utility.if_else")]
+    assert other["verdict"] == "ok"
+
+
+def test_a_handler_that_destroys_assets_is_not_ok(network: FakeNetwork, check: Check) -> None:
+    answer = program(network, check, {"SetErrorHandler": [burn_asset(DOT)]})
+
+    assert answer["reasons"] == [says("polkadot", "BurnAsset")]
+
+
+def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(
+    network: FakeNetwork, check: Check
+) -> None:
+    place = {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}
+    call = execute(withdraw(DOT), {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": place}})
+    sovereign = b"para" + (2034).to_bytes(4, "little") + bytes(24)
+
+    lost = judge(network, check, call, burned(DOT), minted(DOT, sovereign))
+    stranger = judge(network, check, call, burned(DOT), minted(DOT, CAROL_KEY))
+
+    assert lost["reasons"] == [says("sovereign account of parachain 2034", "--yes")]
+    assert (stranger["verdict"], stranger["reasons"]) == ("unknown", [says(CAROL, "1 DOT", "polkadot")])
 
 
 @pytest.mark.parametrize("later", [pay(), pay(CAROL_KEY), REMARK], ids=["known", "a stranger", "a remark"])

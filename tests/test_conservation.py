@@ -13,6 +13,7 @@ from tests.check_rules import (
     HERE,
     balances,
     batch,
+    burn_asset,
     burned,
     checker,
     deposit,
@@ -39,7 +40,6 @@ from tests.test_check import (
     FEE,
     RELAY_TO_HUB,
     Check,
-    asset,
     call_effects,
     fill,
     info,
@@ -65,10 +65,6 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Check:
 
 def burn(amount: int) -> Call:
     return Call(pallet="Balances", method="burn", args={"value": amount, "keep_alive": True})
-
-
-def burn_asset(amount: int) -> dict[str, Any]:
-    return {"BurnAsset": [asset(HERE, amount)]}
 
 
 @pytest.mark.parametrize(

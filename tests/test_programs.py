@@ -261,7 +261,7 @@ def test_an_account_of_the_chain_that_the_call_names_is_a_receiver(
     assert [(role, system) for *_, role, system in holdings(untold, "credits")] == [("treasury", True)]
 
 
-def test_an_account_of_the_chain_that_a_program_names_by_its_place_is_a_receiver(
+def test_an_account_of_the_chain_that_a_program_names_by_its_place_has_to_be_confirmed(
     network: FakeNetwork, check: Check
 ) -> None:
     sovereign = (b"sibl" + (2034).to_bytes(4, "little")).ljust(32, b"\0")
@@ -272,7 +272,7 @@ def test_an_account_of_the_chain_that_a_program_names_by_its_place_is_a_receiver
 
     answer = check_payments(network, check)
 
-    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("parachain 2034", "--yes")])
     assert [each[2:] for each in holdings(answer, "credits")] == [
         ("1.498 DOT", says("sovereign", "hydraDx"), False)
     ]

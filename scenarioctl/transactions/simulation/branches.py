@@ -10,37 +10,50 @@ from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS, named_accounts
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Call
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
 def check_branches(trial: "Trial") -> None:
-    """Leave open what pays anybody but the expected receivers if it runs on another day."""
+    """Leave open what pays anybody but the expected receivers, or destroys something, if it runs on another day."""
     unknowns = trial.findings.unknowns
     for instruction in trial.instructions:
         chain = instruction.chain
         if chain is None:
             continue
+        if instruction.on_error and kind_of(instruction.name).destroys:
+            unknowns.append(f"if a program fails on {chain.name}, it destroys assets ({instruction.name})")
         expected = {trial.sender, trial.beneficiary} | _only_receiver(trial.ledgers, chain)
         for who in _paid(instruction):
             if not isinstance(who, bytes) or who not in expected:
                 unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
-    expected = {trial.sender, trial.beneficiary}
-    expected |= {entry.account for entry in trial.ledgers[0].received()}
+    fell_back = any(str(event) == "Utility.IfElseFallbackCalled" for event in trial.hops[0].events)
     for found in trial.calls:
-        if found.outer is None or (found.call.pallet, found.call.method) in HARMLESS_CALLS:
+        outer, call = found.outer, found.call
+        if outer is None or (call.pallet, call.method) in HARMLESS_CALLS:
             continue
-        name = f"{found.call.pallet}.{found.call.method}"
-        if (found.outer.pallet, found.outer.method) == ("Utility", "if_else"):
-            for account in {*named_accounts(found.call.args)} - expected:
-                unknowns.append(
-                    f"the branch {name} of Utility.if_else may run instead, and names {_say(account, trial.chain)}"
-                )
+        if (outer.pallet, outer.method) == ("Utility", "if_else"):
+            # Of the two, the one that ran was simulated.
+            if fell_back or not found.runs:
+                unknowns += _say_other_branch(trial, call)
         elif not found.runs:
             unknowns.append(
-                f"{found.outer.pallet}.{found.outer.method} keeps {name} to run later, which is not simulated"
+                f"{outer.pallet}.{outer.method} keeps {call.pallet}.{call.method} to run later, which is not simulated"
             )
+
+
+def _say_other_branch(trial: "Trial", call: "Call") -> list[str]:
+    """Return what is open if *call*, a branch of `if_else`, runs: it may only pay who is paid now."""
+    may_run = f"the branch {call.pallet}.{call.method} of Utility.if_else may run instead, and"
+    expected = {trial.sender, trial.beneficiary}
+    expected |= {entry.account for entry in trial.ledgers[0].received()}
+    named = {*named_accounts(call.args)}
+    strangers = [f"{may_run} names {_say(account, trial.chain)}" for account in named - expected]
+    if not strangers and (not named or any(each.outer is call for each in trial.calls)):
+        return [f"{may_run} is not simulated"]
+    return strangers
 
 
 def _only_receiver(ledgers: "Sequence[HopLedger]", chain: "Chain") -> frozenset[bytes]:

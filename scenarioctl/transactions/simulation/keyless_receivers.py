@@ -19,9 +19,11 @@ def check_keyless_receivers(trial: "Trial") -> None:
     findings, confirmed = trial.findings, trial.beneficiary
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
-        for account in dict.fromkeys(entry.account for entry in ledger.received()):
-            keyless = describe_keyless(account)
-            if keyless and account in trial.named and account != confirmed:
+        for entry in ledger.received():
+            account, keyless = entry.account, describe_keyless(entry.account)
+            # A program may name it by its place.
+            is_place = chain.name in trial.named_on and entry.role.startswith("sovereign")
+            if keyless and (is_place or account in trial.named) and account != confirmed:
                 said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.name} is {keyless}, and nobody holds its key: what it gets is lost"
                 if trial.confirmed:
                     findings.losses.append(said)

@@ -49,7 +49,7 @@ def check_strangers(trial: "Trial") -> None:
                 trial.findings.refusals.append(f"{said} transfer does not name")
             elif (
                 account not in trial.named
-                and chain.name not in trial.named_on
+                and not (entry.role and chain.name in trial.named_on)
                 # What is made for somebody, like a reward, costs nobody anything.
                 and (ledger.hop.message is not None or entry.identity in losing)
             ):
