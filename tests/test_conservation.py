@@ -186,6 +186,21 @@ def test_the_backing_of_what_goes_on_counts_once(network: FakeNetwork, check: Ch
     assert (answer["verdict"], half["verdict"]) == ("ok", "unknown")
 
 
+def test_the_backing_of_what_goes_on_counts_once_also_if_its_account_is_named(
+    network: FakeNetwork, check: Check
+) -> None:
+    sovereign = b"para" + (1000).to_bytes(4, "little") + bytes(24)
+    events = (burned(2 * AMOUNT), minted(AMOUNT, sovereign))
+
+    answer = judge(
+        network, check, pay(sovereign), *events, forwarded=((RELAY_TO_HUB, message()),), words=("--yes",)
+    )
+
+    assert [reason for reason in answer["reasons"] if "nobody" in reason] == [
+        says("1.47 DOT that leaves accounts on polkadot", "nobody")
+    ]
+
+
 def test_a_delivery_fee_that_is_burned_is_accounted_for(network: FakeNetwork, check: Check) -> None:
     events = (burned(AMOUNT), burned(DELIVERY))
 

@@ -50,7 +50,7 @@ class Entry(BalanceChange):
 
     @property
     def is_mirror(self) -> bool:
-        return self.system and self.role.startswith(_MIRRORS)
+        return self.role.startswith(_MIRRORS)
 
 
 @dataclass(frozen=True, kw_only=True)
