@@ -40,6 +40,7 @@ from tests.test_check import (
     FEE,
     RELAY_TO_HUB,
     Check,
+    asset,
     call_effects,
     fill,
     info,
@@ -158,6 +159,19 @@ def test_a_fee_may_be_missing_whole_and_once(
     answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, message()),))
 
     assert answer["verdict"] == verdict, answer["reasons"]
+
+
+def test_what_a_program_pays_for_its_execution_is_told(network: FakeNetwork, check: Check) -> None:
+    """It buys as much weight as it likes, and the rest of what it withdraws is all that arrives."""
+    limit = {"Limited": {"ref_time": 10**12, "proof_size": 10**6}}
+    buys = {"BuyExecution": {"fees": asset(HERE, 99 * DOT), "weight_limit": limit}}
+    network.chains["polkadot"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 99 * DOT}
+    call = execute(withdraw(100 * DOT), buys, deposit(BOB_KEY))
+
+    answer = judge(network, check, call, burned(100 * DOT), minted(DOT))
+
+    assert answer["verdict"] == "ok"
+    assert ("polkadot", "execution", "99 DOT") in steps(answer)
 
 
 def test_a_program_that_refunds_may_pay_less_than_the_fee(network: FakeNetwork, check: Check) -> None:

@@ -320,6 +320,7 @@ def test_a_check_goes_as_far_as_the_bridge_hub_and_never_says_ok(check: Try) -> 
         ("assetHub", "leaves", "1 AAVE"),
         ("assetHub", "leaves", "0.0003 ETH"),
         ("assetHub", "transaction fee", "0.016 DOT"),
+        ("assetHub", "execution", "0.04 DOT"),
         ("assetHub", "delivery", "1.53 DOT"),
         ("ethereum", "relayer", "0.0003 ETH"),
         ("ethereum", "computed arrival", "1 AAVE"),

@@ -46,6 +46,7 @@ class CostCheck:
         self.findings = trial.findings
         self.client = trial.clients(trial.chain)
         self.chain = trial.chain
+        self.native = trial.assets.native(trial.chain)
         self.sender = trial.sender
         self.call = trial.call
         #: What pays the fee, and how much of it; None if the chain did not tell.
@@ -96,11 +97,11 @@ class CostCheck:
             self.findings.unknowns.append(ledger.fees_problem)
         try:
             for fee in ledger.fees:
+                asset = asset_at(self.trial.assets, self.chain, fee.identity) or self.native
+                # A program pays for its execution out of what it withdraws.
                 if fee.what == "delivery":
-                    found = asset_at(self.trial.assets, self.chain, fee.identity)
-                    asset = found or self.trial.assets.native(self.chain)
                     leaving[asset] += fee.amount
-                    self.findings.add_step(self.chain, "delivery", asset, fee.amount)
+                self.findings.add_step(self.chain, fee.what, asset, fee.amount)
             for entry in ledger.entries:
                 # What the call sets aside.
                 if entry.account == self.sender and entry.held > 0:
