@@ -1,6 +1,6 @@
 """killed_signer.py STEP ARGUMENT…: run examples/signer/signer.py, and kill -9 it right after its STEPth step.
 
-A step is a request to the daemon, a line of the journal, or a signature.
+A step is a request to the daemon, a line of the journal, a signature, or a transaction for the node.
 """
 
 import os
@@ -29,10 +29,16 @@ def main() -> None:
 
         return run
 
+    import chain
     import signer
     from substrateinterface import Keypair
 
-    for owner, name in ((signer.Daemon, "ask"), (signer.Journal, "write"), (Keypair, "sign")):
+    for owner, name in (
+        (signer.Daemon, "ask"),
+        (signer.Journal, "write"),
+        (Keypair, "sign"),
+        (chain.Node, "submit"),
+    ):
         setattr(owner, name, counted(getattr(owner, name)))
     signer.main()
 

@@ -1,17 +1,17 @@
 """The reference signer in `examples/signer`: its policy, what it signs, and its journal."""
 
 import ast
-import json
+import lzma
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,32 +20,28 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.mortality import encode_era
-from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
-from scenarioctl.transactions.signing.wallet_formats import signer_payload
-from tests.conftest import BOB, BOB_HEX, DATA, ROOT
-from tests.runtimes import bundled
+from scenarioctl.transactions.signing.payload import SigningOptions, bytes_to_sign, signing_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
+from tests.conftest import DATA, ROOT
+from tests.signer_desk import (
+    BOBS,
+    DOT,
+    GENESIS,
+    RUNTIME,
+    TABLE,
+    TABLE_OF_POLICY,
+    Desk,
+    chain,
+    draft,
+    policy,
+    refusal,
+    remark,
+    rule,
+    signer,
+    transfer,
+    written,
+)
 from tests.signing import dev_key
-
-sys.path.insert(0, str(ROOT / "examples" / "signer"))
-
-import chain
-import policy
-import signer
-
-METADATA = (DATA / "metadata" / "polkadot-1002005.v14.scale").read_bytes()
-TABLE = read_metadata(METADATA)
-RUNTIME = chain.Runtime(1002005, 26, "0x" + METADATA.hex())
-GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
-BOBS = BOB_HEX.removeprefix("0x")
-DOT = 10**10
-
-
-def transfer(amount: int = DOT, dest: Any = None, method: str = "transfer_keep_alive") -> Call:
-    return Call(
-        pallet="Balances",
-        method=method,
-        args={"dest": dest or {"Id": bytes.fromhex(BOBS)}, "value": amount},
-    )
 
 
 def location(parents: int, *junctions: Any) -> Any:
@@ -91,12 +87,6 @@ def read(call: Call) -> Any:
     return policy.read_move("polkadot", RUNTIME.decode(data), data)
 
 
-def refusal(do: Callable[[], Any]) -> str:
-    with pytest.raises(chain.Refused) as refused:
-        do()
-    return str(refused.value)
-
-
 def test_no_example_imports_the_program() -> None:
     found = set()
     for path in (ROOT / "examples").rglob("*.py"):
@@ -125,33 +115,44 @@ def test_its_era_is_that_of_the_program(block: int) -> None:
     assert chain.era_from(block) == encode_era(64, block)
 
 
-@pytest.mark.parametrize("name", ["polkadot", "assetHub", "hydraDx"])
-@pytest.mark.parametrize("digest", ["", "0x" + "5a" * 32])
-def test_it_builds_the_payload_that_the_program_builds(name: str, digest: str) -> None:
-    table = bundled(name)
-    call = table.encode_call(Call(pallet="System", method="remark", args={"remark": b"hello"}))
-    block_hash = "0x" + "bb" * 32
-    options = SigningOptions(
-        nonce=300,
-        era=encode_era(64, 1000),
-        block_hash=bytes.fromhex(block_hash[2:]),
-        genesis_hash=bytes.fromhex(GENESIS[2:]),
-        mode=1 if digest else 0,
-        metadata_hash=bytes.fromhex(digest[2:]) if digest else None,
-    )
-    expected = signing_payload(table, call, options)
-    parts = expected.describe()
-    extensions = [
-        (extension, extension in parts["extra"], extension in parts["additional"])
-        for extension in signer_payload(table, expected, options, address=BOB)["signedExtensions"]
-    ]
+def metadata_of(name: str) -> bytes:
+    (path, *_) = sorted((DATA / "metadata" / "live").glob(f"{name}-*.v14.*.scale.xz"))
+    return lzma.decompress(path.read_bytes())
 
-    made = chain.payload(
-        call, extensions, nonce=300, block=1000, block_hash=block_hash, genesis=GENESIS,
-        spec=table.spec_version, transaction=table.transaction_version, digest=digest,
-    )  # fmt: skip
 
-    assert made == expected.payload
+@pytest.mark.parametrize("name", ["kusama", "statemine", "hydradx", "pop"])
+def test_it_builds_and_signs_the_bytes_that_the_program_builds(name: str) -> None:
+    metadata = metadata_of(name)
+    table, block_hash = read_metadata(metadata), "0x" + "bb" * 32
+    runtime = chain.Runtime(table.spec_version, table.transaction_version, "0x" + metadata.hex())
+    account, signature = b"\xaa" * 32, b"\xcc" * 64
+    for size in (5, 300):
+        call = table.encode_call(remark(size))
+        expected = signing_payload(
+            table,
+            call,
+            SigningOptions(
+                nonce=300,
+                era=encode_era(64, 1000),
+                block_hash=bytes.fromhex(block_hash[2:]),
+                genesis_hash=bytes.fromhex(GENESIS[2:]),
+            ),
+        )
+
+        extra, additional = chain.signed_fields(
+            runtime.extensions(),
+            nonce=300,
+            block=1000,
+            block_hash=block_hash,
+            genesis=GENESIS,
+            runtime=runtime,
+        )
+
+        assert call + extra + additional == expected.payload
+        assert chain.bytes_to_sign(call, extra, additional) == bytes_to_sign(expected.payload)
+        assert chain.assemble(runtime.address(account), signature, extra, call) == encode_signed_extrinsic(
+            table, call, expected.extra, account=account, scheme="sr25519", signature=signature
+        )
 
 
 def test_it_reads_the_extensions_of_a_runtime() -> None:
@@ -172,16 +173,8 @@ def test_it_reads_the_extensions_of_a_runtime() -> None:
 @pytest.mark.parametrize("place", [(True, False), (False, True)])
 def test_an_extension_that_it_does_not_know_is_refused(place: tuple[bool, bool]) -> None:
     why = refusal(
-        lambda: chain.payload(
-            b"",
-            [("Novel", *place)],
-            nonce=0,
-            block=0,
-            block_hash="0x",
-            genesis="0x",
-            spec=0,
-            transaction=0,
-            digest="",
+        lambda: chain.signed_fields(
+            [("Novel", *place)], nonce=0, block=0, block_hash="0x", genesis="0x", runtime=RUNTIME
         )
     )
 
@@ -229,7 +222,7 @@ def test_a_transfer_to_another_chain_is_read(call: Call) -> None:
 
 
 def test_a_remark_is_read() -> None:
-    assert read(Call(pallet="System", method="remark", args={"remark": b""})).kind == "remark"
+    assert read(remark()).kind == "remark"
 
 
 UNKNOWN: dict[str, tuple[Call, str]] = {
@@ -353,31 +346,9 @@ def test_a_rule_refuses_more_than_its_sum_of_a_day(day: policy.Spent) -> None:
     assert RULE.refusal(ALLOWED, day).endswith(f"are more than max_per_day ({8 * DOT})")
 
 
-TABLE_OF_POLICY: dict[str, Any] = {
-    "daemon": "http://127.0.0.1:1",
-    "journal": "journal.jsonl",
-    "jobs": ["abc"],
-    "max_transactions_per_day": 2,
-    "chains": {"polkadot": {"node": "ws://127.0.0.1:1", "genesis": GENESIS}},
-    "allow": [
-        {
-            "chain": "polkadot", "kind": "transfer", "assets": ["native"], "decimals": 10, "max": "1",
-            "max_per_day": "1.5", "receivers": [BOB],
-        }
-    ],
-}  # fmt: skip
-
-
-def written(folder: Path, **changes: Any) -> Path:
-    path = folder / "policy.toml"
-    path.write_text(tomli_w.dumps({**TABLE_OF_POLICY, **changes}))
-    return path
-
-
 def test_a_policy_is_read(tmp_path: Path) -> None:
     read = policy.load_policy(written(tmp_path))
 
-    assert read.chains["polkadot"].metadata_hash
     assert (read.rules[0].most, read.rules[0].most_per_day) == (DOT, 3 * DOT // 2)
     assert read.rules[0].receivers == (BOBS,)
 
@@ -388,9 +359,9 @@ def test_the_policy_of_the_example_is_read() -> None:
     assert [rule.kind for rule in read.rules] == ["transfer", "xcm", "remark"]
 
 
-def rule(**changes: Any) -> dict[str, Any]:
-    changed = {**TABLE_OF_POLICY["allow"][0], **changes}
-    return {"allow": [{name: value for name, value in changed.items() if value is not None}]}
+def of_chain(**changes: Any) -> dict[str, Any]:
+    changed = {**TABLE_OF_POLICY["chains"]["polkadot"], **changes}
+    return {"chains": {"polkadot": {name: value for name, value in changed.items() if value is not None}}}
 
 
 @pytest.mark.parametrize(
@@ -403,14 +374,15 @@ def rule(**changes: Any) -> dict[str, Any]:
         (rule(max=None), "max is missing"),
         (rule(max_per_day=None), "max_per_day is missing"),
         (rule(receivers=None), "receivers is missing"),
-        (rule(max=0.1), '0.1 is not text: write max = "0.1"'),
+        (rule(max=0.1), '0.1 is not text: write "0.1"'),
         (rule(max="0.00000000001"), "0.00000000001 is not an amount with 10 decimals"),
         (rule(max="-1"), "-1 is not an amount with 10 decimals"),
         (rule(max="inf"), "inf is not an amount with 10 decimals"),
         (rule(kind="swap"), "rule 1: kind 'swap' is unknown, expected one of: transfer, xcm, remark"),
         (rule(chain="kusama"), "rule 1: there is no [chains.kusama]"),
         (rule(receivers=["14E5"]), "Invalid checksum"),
-        ({"chains": {"polkadot": {"node": "ws://127.0.0.1:1"}}}, "genesis is missing"),
+        (of_chain(genesis=None), "genesis is missing"),
+        (of_chain(metadata_hash=False), "chains.polkadot has unknown keys: metadata_hash"),
     ],
 )
 def test_a_policy_with_a_mistake_is_refused(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
@@ -425,109 +397,6 @@ def test_a_policy_with_a_mistake_is_refused(tmp_path: Path, changes: dict[str, A
 # Its journal, and what it makes of it
 
 
-class Chain(chain.Node):
-    """A node at block 100: `nonce` of its finalized block, and the block that has the transaction."""
-
-    nonce_now, number, has = 0, 100, ""
-
-    def __init__(self) -> None:
-        pass
-
-    def nonce(self, account: bytes, block: str | None = None) -> int:
-        return self.nonce_now
-
-    def best(self) -> int:
-        return self.number
-
-    def finalized(self) -> int:
-        return self.number
-
-    def block_hash(self, number: int) -> str:
-        return f"0x{number:064x}"
-
-    def runtime(self) -> chain.Runtime:
-        return RUNTIME
-
-    def find(self, tx: str, *, first: int, last: int) -> str:
-        return self.has
-
-
-class Jobs(signer.Daemon):
-    """A daemon with drafts. A name in `fails` is a path that answers with that error instead."""
-
-    def __init__(self, *drafts: dict[str, Any]) -> None:
-        self.drafts, self.fails = list(drafts), dict[str, Exception]()
-        self.sent: list[str] = []
-        self.assembled: list[str] = []
-        self.change: Callable[[str], str] = lambda made: made
-
-    def ask(self, path: str, **fields: Any) -> Any:
-        if path in self.fails:
-            raise self.fails[path]
-        if path == "/scenario/tx":
-            return {"mempool": [row for row in self.drafts if row["seq"] > fields["after"]]}
-        if path == "/api/tx/payload":
-            (row,) = [row for row in self.drafts if row["seq"] == fields["draft"]]
-            made = signing_payload(
-                TABLE,
-                chain.call_of(row["tx"]),
-                SigningOptions(
-                    nonce=fields["nonce"],
-                    era=encode_era(64, fields["block"]),
-                    block_hash=bytes.fromhex(f"{fields['block']:064x}"),
-                    genesis_hash=bytes.fromhex(GENESIS[2:]),
-                    mode=1,
-                    metadata_hash=b"\x5a" * 32,
-                ),
-            )
-            return {
-                "payload": self.change("0x" + made.payload.hex()),
-                "signer_payload": {"metadataHash": "0x" + "5a" * 32},
-            }
-        if path == "/api/tx/assemble":
-            self.assembled.append(fields["signature"])
-            return {"tx": "0xf00d" + fields["signature"][2:]}
-        self.sent.append(fields["tx"])
-        return {"block": "0xb10c"}
-
-
-def draft(number: int, call: Call | None = None, **changes: Any) -> dict[str, Any]:
-    tx = "0x" + bare_extrinsic(TABLE.encode_call(call or transfer())).hex()
-    return {
-        "seq": number,
-        "chain": "polkadot",
-        "spec_version": 1002005,
-        "state": "current",
-        "tx": tx,
-        **changes,
-    }
-
-
-class Desk:
-    """A signer with a journal in a folder, at a canned node and daemon."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.node, self.daemon = folder, Chain(), Jobs()
-        self.policy = policy.load_policy(written(folder))
-        signer.create_journal(self.policy.journal, dev_key())
-        self.open()
-        self.signer.look()
-
-    def open(self) -> None:
-        """Start the signer, as after a crash."""
-        journal = signer.Journal(self.policy.journal)
-        self.signer = signer.Signer(self.policy, journal, self.daemon, dev_key())
-        self.signer.nodes = {"polkadot": self.node}
-
-    def restart(self) -> None:
-        self.signer.journal.close()
-        self.open()
-
-    def events(self, number: int = 1) -> list[str]:
-        lines = [json.loads(line) for line in self.policy.journal.read_text().splitlines()]
-        return [line.get("status", line["event"]) for line in lines if line.get("draft") == f"abc/{number}"]
-
-
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
@@ -538,11 +407,28 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 def test_a_draft_is_written_down_then_signed_then_sent(desk: Desk) -> None:
     desk.daemon.drafts = [draft(1)]
 
-    desk.signer.look()
-    desk.signer.look()
+    desk.look()
 
-    assert desk.events() == ["intent", "signed", "in block"]
-    assert (len(desk.daemon.assembled), len(desk.daemon.sent)) == (1, 1)
+    assert desk.events() == ["intent", "signed", "finalized"]
+    assert (desk.ledger.paid, len(desk.daemon.sent)) == (DOT, 1)
+
+
+def test_what_it_costs_is_in_the_journal_before_it_is_signed(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1)]
+
+    desk.look()
+
+    intent, _, _ = desk.lines()
+    assert {
+        name: intent[name] for name in ("chain", "asset", "amount", "receiver", "nonce", "call_hash")
+    } == {
+        "chain": "polkadot",
+        "asset": "native",
+        "amount": str(DOT),
+        "receiver": BOBS,
+        "nonce": 0,
+        "call_hash": "0x" + blake2b(TABLE.encode_call(transfer()), digest_size=32).hexdigest(),
+    }
 
 
 @pytest.mark.parametrize(
@@ -564,152 +450,161 @@ def test_a_draft_is_written_down_then_signed_then_sent(desk: Desk) -> None:
 def test_a_draft_that_the_policy_does_not_allow_is_never_signed(desk: Desk, row: Any, why: str) -> None:
     desk.daemon.drafts = [row]
 
-    desk.signer.look()
+    desk.look()
 
     assert desk.events() == ["refused"]
-    assert why in desk.signer.journal.drafts["abc/1"]["why"]
-    assert desk.daemon.assembled == []
+    assert why in desk.lines()[0]["why"]
+    assert (desk.ledger.calls, desk.daemon.sent) == ([], [])
 
 
 def test_the_sum_and_the_count_of_a_day_are_held_across_a_restart(desk: Desk) -> None:
     remarks = rule(chain="polkadot")["allow"] + [{"chain": "polkadot", "kind": "remark"}]
     desk.policy = policy.load_policy(written(desk.folder, allow=remarks))
     desk.restart()
-    remark = Call(pallet="System", method="remark", args={"remark": b""})
-    desk.daemon.drafts = [draft(1), draft(2), draft(3, remark), draft(4, remark)]
+    desk.daemon.drafts = [draft(1), draft(2), draft(3, remark()), draft(4, remark())]
 
     desk.signer.look()
     desk.restart()
     desk.signer.look()
 
     assert [desk.events(number)[-1] for number in (1, 2, 3, 4)] == [
-        "in block",
+        "finalized",
         "refused",
-        "in block",
+        "finalized",
         "refused",
     ]
-    assert "are more than max_per_day" in desk.signer.journal.drafts["abc/2"]["why"]
-    assert "max_transactions_per_day (2) is reached" in desk.signer.journal.drafts["abc/4"]["why"]
+    assert "are more than max_per_day" in desk.lines(2)[0]["why"]
+    assert "max_transactions_per_day (2) is reached" in desk.lines(4)[0]["why"]
 
 
-def test_a_day_later_the_sum_begins_anew(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_later_the_sums_begin_anew(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.daemon.drafts = [draft(1)]
-    desk.signer.look()
+    desk.look()
     later = time.time() + signer.DAY + 1
     monkeypatch.setattr(time, "time", lambda: later)
     desk.daemon.drafts = [draft(1), draft(2)]
 
-    desk.signer.look()
+    desk.look()
 
-    assert desk.events(2)[-1] == "in block"
+    assert desk.events(2)[-1] == "finalized"
 
 
 def test_a_clock_that_is_set_back_does_not_free_the_sum(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.daemon.drafts = [draft(1)]
-    desk.signer.look()
+    desk.look()
     monkeypatch.setattr(time, "time", lambda: 0.0)
     desk.daemon.drafts = [draft(1), draft(2)]
 
-    desk.signer.look()
+    desk.restart()
+    desk.look()
 
     assert desk.events(2) == ["refused"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(lambda made: made.replace("5a" * 32, "5b" * 32), id="another metadata hash"),
-        pytest.param(lambda made: made[:-2] + "00", id="the last byte"),
-        pytest.param(lambda made: made.replace(BOBS, "00" * 32), id="another receiver"),
-        pytest.param(lambda made: made + "00", id="one byte more"),
-    ],
-)
-def test_a_payload_that_is_not_its_own_is_refused(desk: Desk, change: Callable[[str], str]) -> None:
-    desk.daemon.drafts, desk.daemon.change = [draft(1)], change
-
-    desk.signer.look()
-
-    assert desk.events() == ["refused"]
-    assert desk.daemon.assembled == []
+# Crashes
 
 
-@pytest.mark.parametrize("path", ["/api/tx/assemble", "/api/chain/Broadcast"])
-def test_after_a_failure_the_same_is_signed_and_sent(desk: Desk, path: str) -> None:
+@pytest.mark.parametrize("step", ["intent", "signed", "sign"])
+def test_after_a_crash_the_same_is_signed_and_sent_once(
+    desk: Desk, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.daemon.drafts = [draft(1)]
-    desk.daemon.fails[path] = chain.Unreachable("gone")
-    with pytest.raises(chain.Unreachable):
-        desk.signer.look()
-    payload = desk.signer.journal.drafts["abc/1"]["payload"]
-    # The chain goes on, and so does the nonce that a new plan would take.
-    desk.node.number, desk.daemon.fails = 160, {}
+    write = desk.signer.journal.write
+
+    def crash(*_: Any, **entry: Any) -> None:
+        if entry.get("event", step) == step != "intent":
+            raise KeyboardInterrupt
+        write(**entry)
+        if entry["event"] == step:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.signer.journal, "write", crash)
+        if step == "sign":
+            patched.setattr(type(dev_key()), "sign", crash)
+        with pytest.raises(KeyboardInterrupt):
+            desk.signer.look()
+    left = desk.events()
+    # The chain goes on, and so does the block that a new plan would take.
+    desk.ledger.grow(30)
 
     desk.restart()
-    desk.signer.look()
+    counted = desk.signer.journal.spent("polkadot", "native")
+    desk.daemon.drafts.append(draft(2))
+    desk.look()
 
-    assert desk.events() == ["intent", "signed", "in block"]
-    assert desk.signer.journal.drafts["abc/1"]["payload"] == payload
-    assert len(desk.daemon.sent) == len(desk.daemon.assembled) == 1
+    assert (left, counted) == (["intent"], DOT)
+    assert desk.events() == ["intent", "signed", "finalized"]
+    assert desk.lines()[0]["block"] == 100
+    assert (desk.ledger.paid, desk.events(2)) == (DOT, ["refused"])
 
 
-def lost(desk: Desk) -> None:
-    """Leave a transaction of which nobody knows whether it was sent."""
-    desk.daemon.drafts = [draft(1), draft(2)]
-    desk.daemon.fails["/api/chain/Broadcast"] = chain.Unreachable("the answer was lost")
-    with pytest.raises(chain.Unreachable):
-        desk.signer.look()
+def test_an_answer_that_is_lost_after_sending_pays_once(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1)]
+
+    def include_and_fail(tx: str, **_: Any) -> None:
+        desk.ledger.include(tx)
+        raise chain.Unreachable("the answer was lost")
+
+    desk.daemon.broadcast = include_and_fail
+
+    desk.look(1)
     desk.restart()
+    desk.look()
+
+    assert (desk.ledger.paid, desk.events()) == (DOT, ["intent", "signed", "finalized"])
 
 
-def test_a_transaction_that_a_block_has_is_not_sent_again(desk: Desk) -> None:
-    lost(desk)
-    desk.node.has, desk.node.nonce_now = "0xb10c", 1
+def test_without_the_daemon_its_own_node_gets_the_transaction(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1)]
+    desk.daemon.fails["/api/chain/Broadcast"] = chain.Unreachable("gone")
 
-    with pytest.raises(chain.Unreachable):
-        # It is the second draft that can't be sent.
-        desk.policy.rules[0].__dict__["most_per_day"] = 9 * DOT
-        desk.signer.look()
+    desk.look()
 
-    assert desk.events() == ["intent", "signed", "in block"]
-    assert desk.signer.journal.drafts["abc/2"]["nonce"] == 1
-
-
-def test_a_transaction_whose_nonce_another_one_has_is_given_up(desk: Desk) -> None:
-    lost(desk)
-    desk.node.nonce_now, desk.daemon.fails = 1, {}
-
-    desk.signer.look()
-
-    assert desk.events() == ["intent", "signed", "replaced"]
-    # It moved nothing, so that the sum of the day has room for the second one.
-    assert desk.events(2)[-1] == "in block"
-    assert len(desk.daemon.sent) == 1
-
-
-def test_a_transaction_is_given_up_only_once_no_block_can_have_it(desk: Desk) -> None:
-    lost(desk)
-    desk.daemon.fails["/api/chain/Broadcast"] = chain.Refused("expired")
-    desk.node.number = 164
-
-    desk.signer.look()
-    waiting = desk.events(), desk.events(2)
-    desk.node.number, desk.daemon.fails = 165, {}
-    desk.signer.look()
-
-    assert waiting == (["intent", "signed"], [])
-    assert desk.events() == ["intent", "signed", "expired"]
-    assert desk.events(2)[-1] == "in block"
+    assert (desk.ledger.paid, len(desk.node.submitted)) == (DOT, 1)
+    assert desk.events() == ["intent", "signed", "finalized"]
 
 
 def test_a_line_that_a_crash_cut_is_as_if_never_written(desk: Desk) -> None:
     desk.daemon.drafts = [draft(1)]
     whole = desk.policy.journal.read_bytes()
-    desk.policy.journal.write_bytes(whole + b'{"event": "intent", "draft": "abc/1"')
+    desk.policy.journal.write_bytes(whole + b'{"event": "intent", "seq": 1')
 
     desk.restart()
-    desk.signer.look()
+    desk.look()
 
     assert desk.policy.journal.read_bytes().startswith(whole + b'{"event": "intent"')
-    assert desk.events() == ["intent", "signed", "in block"]
+    assert desk.events() == ["intent", "signed", "finalized"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["nonsense", "[]", "{}", '{"event": "refused", "seq": 1}', '{"event": "outcome", "seq": 9, "time": 0}'],
+)
+def test_a_damaged_journal_is_told_in_a_sentence(desk: Desk, line: str) -> None:
+    with desk.policy.journal.open("a") as file:
+        file.write(line + "\n")
+
+    with pytest.raises(SystemExit) as ended:
+        desk.restart()
+
+    assert str(ended.value).startswith(f"the journal {desk.policy.journal} is damaged: ")
+
+
+def test_a_journal_that_cannot_be_written_ends_it_before_a_signature(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    desk.daemon.drafts = [draft(1)]
+
+    with pytest.raises(SystemExit) as ended:
+        desk.signer.look()
+
+    assert str(ended.value) == f"the journal {desk.policy.journal} can't be written: No space left on device"
+    assert (desk.ledger.calls, desk.daemon.sent) == ([], [])
 
 
 def test_only_one_signer_uses_a_journal(desk: Desk) -> None:
@@ -758,17 +653,29 @@ def test_a_journal_of_another_account_is_refused(desk: Desk) -> None:
     assert str(ended.value).startswith("the journal is of ")
 
 
+def test_a_chain_with_a_transaction_under_way_stays_in_the_policy(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1)]
+    desk.daemon.broadcast = lambda **_: None
+    desk.look(1)
+    elsewhere = {"chains": {"kusama": TABLE_OF_POLICY["chains"]["polkadot"]}, **rule(chain="kusama")}
+    desk.policy = policy.load_policy(written(desk.folder, **elsewhere))
+
+    with pytest.raises(SystemExit) as ended:
+        desk.restart()
+
+    assert str(ended.value) == "the policy needs [chains.polkadot]: a transaction is under way there"
+
+
 def test_drafts_from_before_and_those_of_a_new_job_are_not_signed(desk: Desk) -> None:
-    desk.daemon.drafts = [draft(number) for number in (1, 2, 3)]
+    desk.daemon.drafts = [draft(1, job="new"), draft(2, job="new")]
     desk.policy = policy.load_policy(written(desk.folder, jobs=["abc", "new"]))
     desk.restart()
-    del desk.signer.journal.start["cursors"]["abc"]
 
-    desk.signer.look()
-    desk.daemon.drafts.append(draft(4))
-    desk.signer.look()
+    desk.look(1)
+    desk.daemon.drafts += [draft(3), draft(4, job="new")]
+    desk.look()
 
-    assert sorted(desk.signer.journal.drafts) == ["abc/4", "new/4"]
+    assert sorted(desk.signer.journal.drafts) == [3, 4]
 
 
 def test_a_store_that_was_restored_stops_the_signer(desk: Desk) -> None:
@@ -798,8 +705,4 @@ def test_each_line_is_on_the_disk_before_the_next_step(desk: Desk, monkeypatch: 
 
     desk.signer.look()
 
-    assert steps == [
-        *("/scenario/tx", "/api/tx/payload", "fsync"),
-        *("sign", "/api/tx/assemble", "fsync"),
-        *("/api/chain/Broadcast", "fsync"),
-    ]
+    assert steps == ["/scenario/tx", "fsync", "sign", "fsync", "/api/chain/Broadcast", "fsync"]

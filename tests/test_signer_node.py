@@ -1,11 +1,15 @@
 """The reference signer with a daemon and a real node: what it signs is included once, however it is killed."""
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +63,7 @@ class Case:
     def events(self) -> list[str]:
         return [entry["event"] for entry in self.journal]
 
-    def policy(self, *, url: str = "", file: str = "policy.toml", **changes: Any) -> Path:
+    def policy(self, *, url: str = "", file: str = "policy.toml") -> Path:
         rule = {
             "chain": NAME,
             "kind": "transfer",
@@ -69,18 +73,23 @@ class Case:
             "max_per_day": "3",
             "receivers": [self.receiver.ss58_address],
         }
+        chain = {"node": ENDPOINT, "genesis": GENESIS}
         table = {
             "daemon": url or f"http://127.0.0.1:{self.daemon.port()}",
             "journal": "journal.jsonl",
             "jobs": [self.job],
             "max_transactions_per_day": 10,
-            "chains": {NAME: {"node": ENDPOINT, "genesis": GENESIS, "metadata_hash": False}},
+            "chains": {NAME: chain},
             "allow": [rule],
-            **changes,
         }
         path = self.folder / file
         path.write_text(tomli_w.dumps(table))
         return path
+
+    def drafts(self) -> list[dict[str, Any]]:
+        _, answer, _ = self.daemon.ask("/scenario/tx", {"id": self.job})
+        rows: list[dict[str, Any]] = answer["mempool"]
+        return rows
 
     def draft(self) -> None:
         status, answer, _ = self.daemon.ask("/job/run", {"id": self.job})
@@ -139,7 +148,9 @@ def test_a_draft_is_signed_and_included(case: Case) -> None:
 
     assert (code, case.on_chain()) == (0, (1, 1)), said
     assert case.events == ["start", "start", "intent", "signed", "outcome"]
-    assert case.journal[-1]["status"] == "in block"
+    assert case.journal[-1]["status"] == "finalized"
+    (row,) = case.drafts()
+    assert row["sent"]["state"] in ("sent", "in-block", "finalized")
 
 
 def test_drafts_from_before_the_journal_are_not_signed(served: Daemon, case: Case, tmp_path: Path) -> None:
@@ -152,12 +163,66 @@ def test_drafts_from_before_the_journal_are_not_signed(served: Daemon, case: Cas
     assert case.on_chain() == (0, 0)
 
 
-@pytest.mark.parametrize("step", range(1, 9))
+@contextmanager
+def withholding(case: Case) -> Iterator[str]:
+    """Serve what the daemon serves, but say that a transaction was sent, and keep it."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            answer = b'{"status": "broadcasted"}'
+            if self.path != "/api/chain/Broadcast":
+                url = f"http://127.0.0.1:{case.daemon.port()}{self.path}"
+                request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+                with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+                    answer = response.read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_transaction_that_the_daemon_keeps_is_included(case: Case) -> None:
+    case.draft()
+
+    with withholding(case) as url:
+        case.policy(url=url)
+        code, said = case.sign()
+
+    assert (code, case.on_chain()) == (0, (1, 1)), said
+    assert case.events == ["start", "start", "intent", "signed", "outcome"]
+
+
+@pytest.mark.parametrize("step", range(1, 8))
 def test_it_signs_once_however_it_is_killed(case: Case, step: int) -> None:
     case.draft()
 
     killed, _ = case.sign("run", "--once", by=(str(ROOT / "tests" / "killed_signer.py"), str(step)))
     code, said = case.sign()
+
+    assert (killed, code) == (-signal.SIGKILL, 0), said
+    assert case.on_chain() == (1, 1), said
+    assert case.events == ["start", "start", "intent", "signed", "outcome"]
+
+
+def test_killed_after_its_own_node_has_the_transaction_it_pays_once(case: Case) -> None:
+    case.draft()
+
+    with withholding(case) as url:
+        case.policy(url=url)
+        # Drafts, intent, signature, signed, the daemon, the node.
+        killed, _ = case.sign("run", "--once", by=(str(ROOT / "tests" / "killed_signer.py"), "6"))
+        code, said = case.sign()
 
     assert (killed, code) == (-signal.SIGKILL, 0), said
     assert case.on_chain() == (1, 1), said

@@ -1,4 +1,4 @@
-"""The data that the signer reads from your node, never from the daemon: metadata, runtime version, nonce, blocks."""
+"""What the signer reads from your node, never from the daemon, and the bytes of transactions."""
 
 import json
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from scalecodec.type_registry import load_type_registry_preset
 
 #: Blocks for which a signature is valid.
 PERIOD = 64
+#: Error code of a node that has the transaction in its pool already.
+ALREADY_IMPORTED = 1013
 
 
 class Unreachable(Exception):
@@ -20,6 +22,14 @@ class Unreachable(Exception):
 
 class Refused(Exception):
     """The signer doesn't sign this draft, and says why."""
+
+
+class NodeError(Unreachable):
+    """The node answers with an error."""
+
+    def __init__(self, text: str, code: object) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Node:
@@ -37,22 +47,26 @@ class Node:
                 if (found := self.ask("chain_getBlockHash", 0)) != self.genesis:
                     raise SystemExit(f"{self.url} has the genesis hash {found}, expected {self.genesis}")
             self._socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
-            answer = json.loads(self._socket.recv())
-        except (OSError, ValueError, websocket.WebSocketException) as error:
+            answer = dict(json.loads(self._socket.recv()))
+        except (OSError, TypeError, ValueError, websocket.WebSocketException) as error:
             self._socket = None
             raise Unreachable(f"{self.url}: {error}") from None
-        if "error" in answer:
-            raise Unreachable(f"{self.url}: {method}: {answer['error']}")
+        if "result" not in answer:
+            why = answer.get("error")
+            raise NodeError(f"{self.url}: {method}: {why}", why.get("code") if isinstance(why, dict) else 0)
         return answer["result"]
 
-    def best(self) -> int:
-        return int(self.ask("chain_getHeader")["number"], 16)
+    def known(self, method: str, *params: Any) -> Any:
+        """Return the answer; Unreachable if the node knows nothing of it, because it is behind."""
+        if (answer := self.ask(method, *params)) is None:
+            raise Unreachable(f"{self.url}: {method}: your node doesn't know {params}")
+        return answer
 
     def finalized(self) -> int:
-        return int(self.ask("chain_getHeader", self.ask("chain_getFinalizedHead"))["number"], 16)
+        return int(self.known("chain_getHeader", self.known("chain_getFinalizedHead"))["number"], 16)
 
     def block_hash(self, number: int) -> str:
-        return str(self.ask("chain_getBlockHash", number))
+        return str(self.known("chain_getBlockHash", number))
 
     def nonce(self, account: bytes, block: str | None = None) -> int:
         """Return how many transactions *account* has in blocks, up to *block* or to the best one."""
@@ -64,11 +78,19 @@ class Node:
 
     def find(self, tx: str, *, first: int, last: int) -> str:
         """Return the hash of the block from *first* to *last* that has the transaction; "" if none has."""
-        for number in range(first, min(last, self.best()) + 1):
+        for number in range(first, last + 1):
             block = self.block_hash(number)
-            if tx in self.ask("chain_getBlock", block)["block"]["extrinsics"]:
+            if tx in self.known("chain_getBlock", block)["block"]["extrinsics"]:
                 return block
         return ""
+
+    def submit(self, tx: str) -> None:
+        """Put a signed transaction into the node's pool; NodeError if the node doesn't take it."""
+        try:
+            self.ask("author_submitExtrinsic", tx)
+        except NodeError as error:
+            if error.code != ALREADY_IMPORTED:
+                raise
 
     def runtime(self) -> "Runtime":
         version = self.ask("state_getRuntimeVersion")
@@ -114,9 +136,21 @@ class Runtime:
             for each in metadata[1][1]["extrinsic"]["signed_extensions"].value
         ]
 
-    def _has_bytes(self, type_id: int) -> bool:
+    def address(self, account: bytes) -> bytes:
+        """Return an account by its public key, as the runtime writes the sender of a transaction."""
         _, metadata = self._decoder
-        (kind, shape), *_ = metadata.portable_registry["types"][type_id].value["type"]["def"].items()
+        of_extrinsic = self._type(metadata[1][1]["extrinsic"]["ty"].value)["params"]
+        (kind,) = [self._type(each["type"])["path"][-1] for each in of_extrinsic if each["name"] == "Address"]
+        if kind not in ("MultiAddress", "AccountId32"):
+            raise Refused(f"this signer doesn't know senders of the type {kind}")
+        return account if kind == "AccountId32" else b"\0" + account
+
+    def _type(self, type_id: int) -> dict[str, Any]:
+        _, metadata = self._decoder
+        return dict(metadata.portable_registry["types"][type_id].value["type"])
+
+    def _has_bytes(self, type_id: int) -> bool:
+        (kind, shape), *_ = self._type(type_id)["def"].items()
         if kind == "composite":
             return any(self._has_bytes(field["type"]) for field in shape["fields"])
         return kind != "tuple" or any(self._has_bytes(each) for each in shape)
@@ -149,21 +183,18 @@ def era_from(block: int) -> bytes:
     return ((PERIOD.bit_length() - 2) | (block % PERIOD) << 4).to_bytes(2, "little")
 
 
-def payload(
-    call: bytes,
+def signed_fields(
     extensions: list[tuple[str, bool, bool]],
     *,
     nonce: int,
     block: int,
     block_hash: str,
     genesis: str,
-    spec: int,
-    transaction: int,
-    digest: str,
-) -> bytes:
-    """Return what is signed: the call, what the extensions add to the transaction, what they add to the payload.
+    runtime: Runtime,
+) -> tuple[bytes, bytes]:
+    """Return what the extensions add to the transaction, and what they add to the payload only.
 
-    There is no tip. *digest* commits to the runtime's metadata; "" for a chain that can't check it.
+    There is no tip, and no commitment to the metadata: only the daemon could tell its hash.
     """
     era = era_from(block)
     of_tx = {
@@ -173,23 +204,32 @@ def payload(
         "ChargeTransactionPayment": compact(0),
         # The tip, then no asset: the fee is paid in the native one.
         "ChargeAssetTxPayment": compact(0) + b"\0",
-        "CheckMetadataHash": b"\1" if digest else b"\0",
+        "CheckMetadataHash": b"\0",
     }
     beside = {
-        "CheckSpecVersion": spec.to_bytes(4, "little"),
-        "CheckTxVersion": transaction.to_bytes(4, "little"),
+        "CheckSpecVersion": runtime.spec.to_bytes(4, "little"),
+        "CheckTxVersion": runtime.transaction.to_bytes(4, "little"),
         "CheckGenesis": bytes.fromhex(genesis[2:]),
         "CheckMortality": bytes.fromhex(block_hash[2:]),
         "CheckEra": bytes.fromhex(block_hash[2:]),
-        "CheckMetadataHash": b"\1" + bytes.fromhex(digest[2:]) if digest else b"\0",
+        "CheckMetadataHash": b"\0",
     }
-    parts = [call]
-    for known, place in ((of_tx, 1), (beside, 2)):
-        for extension in extensions:
-            name, has_bytes = extension[0], extension[place]
-            if has_bytes and name not in known:
+    parts = [b"", b""]
+    for place, known in enumerate((of_tx, beside)):
+        for name, *has_bytes in extensions:
+            if has_bytes[place] and name not in known:
                 raise Refused(f"this signer doesn't know the transaction extension {name}")
-            parts.append(known[name] if has_bytes else b"")
-    if digest and not any(name == "CheckMetadataHash" for name, *_ in extensions):
-        raise Refused("the runtime can't check the metadata hash")
-    return b"".join(parts)
+            parts[place] += known[name] if has_bytes[place] else b""
+    return parts[0], parts[1]
+
+
+def bytes_to_sign(call: bytes, extra: bytes, additional: bytes) -> bytes:
+    """Return what a key signs: the payload, or its hash if it is long."""
+    payload = call + extra + additional
+    return payload if len(payload) <= 256 else blake2b(payload, digest_size=32).digest()
+
+
+def assemble(sender: bytes, signature: bytes, extra: bytes, call: bytes) -> bytes:
+    """Return a transaction of version 4, signed with sr25519."""
+    body = b"\x84" + sender + b"\1" + signature + extra + call
+    return compact(len(body)) + body

@@ -103,7 +103,6 @@ class Chain:
 
     node: str
     genesis: str
-    metadata_hash: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,9 +159,8 @@ def _only(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
 
 
 def _chain(name: str, table: dict[str, Any]) -> Chain:
-    _only(table, {"node", "genesis", "metadata_hash"}, f"chains.{name}")
-    metadata_hash = table.get("metadata_hash") is not False
-    return Chain(node=table["node"], genesis=table["genesis"].lower(), metadata_hash=metadata_hash)
+    _only(table, {"node", "genesis"}, f"chains.{name}")
+    return Chain(node=table["node"], genesis=table["genesis"].lower())
 
 
 def _rule(number: int, table: dict[str, Any]) -> Rule:
@@ -191,7 +189,7 @@ def _rule(number: int, table: dict[str, Any]) -> Rule:
 def _raw(amount: str, decimals: int) -> int:
     """Return whole tokens, which are text, in the smallest unit."""
     if not isinstance(amount, str):
-        raise TypeError(f'{amount} is not text: write max = "{amount}"')
+        raise TypeError(f'{amount} is not text: write "{amount}"')
     raw = Decimal(amount).scaleb(decimals)
     if not raw.is_finite() or raw < 0 or raw != int(raw):
         raise ValueError(f"{amount} is not an amount with {decimals} decimals")

@@ -19,39 +19,56 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
-from chain import PERIOD, Node, Refused, Unreachable, call_of, payload
+from chain import (
+    PERIOD,
+    Node,
+    NodeError,
+    Refused,
+    Unreachable,
+    assemble,
+    bytes_to_sign,
+    call_of,
+    signed_fields,
+)
 from policy import Policy, load_policy, read_move
 from substrateinterface import Keypair
 
 DAY = 24 * 60 * 60
 #: Seconds between looks at the drafts.
 PAUSE = 5
-#: Outcomes of a transaction that moved nothing, and never will.
-UNSPENT = ("expired", "replaced")
+#: Drafts to read at a time.
+PAGE = 100
 
 
 class Journal:
     """What was decided about each draft: one JSON object to a line, on the disk before the signer goes on.
 
-    A draft goes through `intent` (all that is signed), `signed` (the transaction) and `outcome`, or is `refused`.
+    A draft goes through `intent` (all that is signed, and what it moves), `signed` (the transaction) and `outcome`, or is
+    `refused`. Its first line stays: nothing that comes later changes what was signed, or what counts.
     """
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         try:
             self._file = path.open("r+b")
         except FileNotFoundError:
             raise SystemExit(f"there is no journal {path}: create it once with `signer.py init`") from None
         lock(self._file, f"the journal {path}")
-        #: Account and, for each job, the number of the last draft that is not ours to sign.
-        self.start: dict[str, Any] = {}
-        #: Draft -> all that its lines say.
-        self.drafts: dict[str, dict[str, Any]] = {}
+        #: Account and, for each job, the number of its newest draft that is dealt with.
+        self.account, self.cursors = "", dict[str, int]()
+        #: Number of a draft, which is unique in the daemon's store -> all that its lines say.
+        self.drafts: dict[int, dict[str, Any]] = {}
+        self._newest = 0.0
         whole = 0
         for line in self._file:
             # A line without an end was cut by a crash: the step that it announces was not begun.
             if line.endswith(b"\n"):
                 whole += len(line)
-                self._keep(json.loads(line))
+                try:
+                    self._keep(json.loads(line))
+                except (KeyError, TypeError, ValueError) as error:
+                    self._file.close()
+                    raise SystemExit(f"the journal {path} is damaged: {error!r} in {line[:80]!r}") from None
         self._file.seek(whole)
         self._file.truncate()
 
@@ -60,40 +77,41 @@ class Journal:
 
     def write(self, **entry: Any) -> None:
         entry = {**entry, "time": self.now()}
-        self._file.write(json.dumps(entry).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        # Before the disk: a line that contradicts an earlier one is never written.
         self._keep(entry)
+        try:
+            self._file.write(json.dumps(entry).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise SystemExit(f"the journal {self.path} can't be written: {error}") from None
 
     def now(self) -> float:
         """Return the time. It never runs back, or the sums of the last 24 hours would be too small."""
-        return max([time.time(), *(float(entry["time"]) for entry in self.drafts.values())])
+        return max(time.time(), self._newest)
 
     def _keep(self, entry: dict[str, Any]) -> None:
-        if entry["event"] == "start":
-            self.start = {**self.start, **entry}
-            return
-        began = self.drafts.get(entry["draft"], {})
-        self.drafts[entry["draft"]] = {**began, **entry, "time": began.get("time", entry["time"])}
+        event = entry["event"]
+        if event == "start":
+            self.account, self.cursors = entry["account"], {**self.cursors, **entry["cursors"]}
+        elif event in ("intent", "refused"):
+            if entry["seq"] in self.drafts:
+                raise ValueError(f"draft {entry['seq']} is there already")
+            self.drafts[entry["seq"]] = entry
+            self.cursors[entry["job"]] = max(self.cursors[entry["job"]], entry["seq"])
+        else:
+            draft = self.drafts[entry["seq"]]
+            self.drafts[entry["seq"]] = {**entry, **draft, "event": event}
+        self._newest = max(self._newest, float(entry["time"]))
 
     def open(self) -> list[dict[str, Any]]:
         """Return the drafts of which it isn't known what became of them."""
         return [entry for entry in self.drafts.values() if entry["event"] in ("intent", "signed")]
 
-    def cursor(self, job: str) -> int | None:
-        """Return the number of the newest draft of *job* that is dealt with; None for a new job."""
-        start = self.start.get("cursors", {}).get(job)
-        seen = [int(draft.rpartition("/")[2]) for draft in self.drafts if draft.rpartition("/")[0] == job]
-        return None if start is None else max([start, *seen])
-
     def last_day(self) -> list[dict[str, Any]]:
-        """Return the drafts that may have moved something in the last 24 hours."""
+        """Return all that was to be signed in the last 24 hours, whatever became of it."""
         since = self.now() - DAY
-        return [
-            entry
-            for entry in self.drafts.values()
-            if "payload" in entry and entry.get("status") not in UNSPENT and entry["time"] > since
-        ]
+        return [entry for entry in self.drafts.values() if "call" in entry and entry["time"] > since]
 
     def spent(self, chain: str, asset: str) -> int:
         return sum(
@@ -102,9 +120,14 @@ class Journal:
             if (entry["chain"], entry["asset"]) == (chain, asset)
         )
 
+    def next_nonce(self, chain: str) -> int:
+        """Return the smallest nonce that no final block has, as far as the signer has seen."""
+        final = [entry for entry in self.drafts.values() if entry.get("status") in ("finalized", "replaced")]
+        return max([entry["nonce"] + 1 for entry in final if entry["chain"] == chain], default=0)
+
 
 class Daemon:
-    """The daemon's HTTP API."""
+    """The daemon's HTTP API. Nothing that it answers is believed but that there are drafts."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url, self._token = url, token
@@ -132,129 +155,164 @@ class Signer:
     def __init__(self, policy: Policy, journal: Journal, daemon: Daemon, key: Keypair) -> None:
         self.policy, self.journal, self.daemon, self.key = policy, journal, daemon, key
         self.nodes = {name: Node(chain.node, chain.genesis) for name, chain in policy.chains.items()}
-        if journal.start["account"] != key.ss58_address:
-            raise SystemExit(
-                f"the journal is of {journal.start['account']}, the key is of {key.ss58_address}"
-            )
+        self._told: set[int] = set()
+        self._said = ""
+        if journal.account != key.ss58_address:
+            raise SystemExit(f"the journal is of {journal.account}, the key is of {key.ss58_address}")
+        for entry in journal.open():
+            if entry["chain"] not in self.nodes:
+                raise SystemExit(
+                    f"the policy needs [chains.{entry['chain']}]: a transaction is under way there"
+                )
 
-    def look(self) -> None:
-        """Finish what is under way, then deal with the new drafts of every job."""
+    def look(self) -> bool:
+        """Finish what is under way, then deal with new drafts of every job; tell whether nothing was left to do."""
+        if not self._settle():
+            return False
+        idle = True
         for job in self.policy.jobs:
             for row in self._new_drafts(job):
-                if not self._settle():
-                    return
+                idle = False
                 self._deal(job, row)
-        self._settle()
+                if not self._settle():
+                    return False
+        return idle
+
+    def say(self, text: str) -> None:
+        """Log a line, but not the same twice. What the daemon says can't begin another one."""
+        if text != self._said:
+            shown = "".join(each if each.isprintable() else "?" for each in text[:1000])
+            print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), shown, file=sys.stderr, flush=True)
+        self._said = text
 
     def _new_drafts(self, job: str) -> list[dict[str, Any]]:
-        after = self.journal.cursor(job)
+        if job not in self.journal.cursors:
+            newest = max((row["seq"] for row in self._ask_drafts(job, tail=1)), default=0)
+            self.journal.write(event="start", account=self.key.ss58_address, cursors={job: newest})
+            self.say(f"job {job}: signing drafts after {newest}")
+            return []
+        return self._ask_drafts(job, after=self.journal.cursors[job], limit=PAGE)
+
+    def _ask_drafts(self, job: str, **which: int) -> list[dict[str, Any]]:
+        """Return rows with numbers that are new; their other fields are judged one by one."""
         try:
-            rows: list[dict[str, Any]] = self.daemon.ask("/scenario/tx", id=job, after=after or 0)["mempool"]
+            rows: list[dict[str, Any]] = self.daemon.ask("/scenario/tx", id=job, **which)["mempool"]
+            numbers = [row["seq"] for row in rows]
         except Refused as why:
             # Such as a store that was restored to an earlier time, and would number drafts again.
             raise SystemExit(f"job {job}: {why}") from None
-        if after is None:
-            while rows and (
-                more := self.daemon.ask("/scenario/tx", id=job, after=rows[-1]["seq"])["mempool"]
-            ):
-                rows += more
-            newest = rows[-1]["seq"] if rows else 0
-            cursors = {**self.journal.start.get("cursors", {}), job: newest}
-            self.journal.write(event="start", cursors=cursors)
-            say(f"job {job}: signing drafts after {newest}")
-            return []
-        return rows
+        except (KeyError, TypeError) as error:
+            raise Unreachable(
+                f"job {job}: the daemon doesn't answer with a list of drafts ({error!r})"
+            ) from None
+        after = which.get("after", 0)
+        for number in numbers:
+            if type(number) is not int or not after < number < 1 << 63 or number in self.journal.drafts:
+                shown = number if type(number) is int else f"with a {type(number).__name__}"
+                raise Unreachable(
+                    f"job {job}: the daemon numbers a draft {shown}, expected a new one after {after}"
+                )
+            after = number
+        return rows[:PAGE]
 
     def _deal(self, job: str, row: dict[str, Any]) -> None:
-        draft = f"{job}/{row['seq']}"
+        seq = row["seq"]
         try:
-            plan = self._plan(job, row)
+            plan = self._plan(row)
         except Refused as why:
-            self.journal.write(event="refused", draft=draft, why=str(why))
-            say(f"{draft}: not signed: {why}")
+            self.journal.write(event="refused", seq=seq, job=job, why=str(why)[:500])
+            self.say(f"{job}/{seq}: not signed: {why}")
             return
-        self.journal.write(event="intent", draft=draft, **plan)
-        self._finish(self.journal.drafts[draft])
+        self.journal.write(event="intent", seq=seq, job=job, **plan)
+        self._finish(self.journal.drafts[seq])
 
-    def _plan(self, job: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Judge a draft, and return all that is signed for it; Refused if it isn't."""
-        name = row["chain"]
-        if "spec_version" not in row:
-            raise Refused(f"it is not a transaction: {row['tx'][:80]}")
-        if row["state"] != "current":
-            raise Refused(f"it is {row['state']}")
+    def _plan(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Judge a draft, and return all that is signed for it and what it moves; Refused if it isn't signed."""
+        name, tx = row.get("chain"), row.get("tx")
+        if not isinstance(name, str) or not isinstance(tx, str):
+            raise Refused("its chain and its transaction are not text")
+        if type(row.get("spec_version")) is not int:
+            raise Refused(f"it is not a transaction: {tx[:80]}")
+        if (state := row.get("state")) != "current":
+            raise Refused(f"it is {state}" if isinstance(state, str) else "its state is not text")
         if name not in self.policy.chains:
             raise Refused(f"{name} is not a chain of the policy")
         if len(self.journal.last_day()) >= self.policy.most_transactions_per_day:
             raise Refused(f"max_transactions_per_day ({self.policy.most_transactions_per_day}) is reached")
-        chain, node = self.policy.chains[name], self.nodes[name]
+        chain, node, account = self.policy.chains[name], self.nodes[name], self.key.public_key
+        call = call_of(tx)
         runtime = node.runtime()
-        call = call_of(row["tx"])
         move = read_move(name, runtime.decode(call), call)
         rule = self.policy.rule_for(move, self.journal.spent)
-        nonce, block = node.nonce(self.key.public_key), node.finalized()
-        answer = self.daemon.ask(
-            "/api/tx/payload", job=job, draft=row["seq"], sender=self.key.ss58_address, nonce=nonce,
-            era=PERIOD, block=block, metadata_hash="auto" if chain.metadata_hash else "off",
+        nonce, block = node.nonce(account), node.finalized()
+        if nonce < (least := self.journal.next_nonce(name)):
+            raise Unreachable(
+                f"{name}: your node is behind: it says nonce {nonce}, after {least - 1} was final"
+            )
+        extra, additional = signed_fields(
+            runtime.extensions(), nonce=nonce, block=block, block_hash=node.block_hash(block),
+            genesis=chain.genesis, runtime=runtime,
         )  # fmt: skip
-        digest = answer["signer_payload"]["metadataHash"] or ""
-        if chain.metadata_hash and len(digest) != 66:
-            raise Refused("the daemon gave no metadata hash")
-        mine = payload(
-            call, runtime.extensions(), nonce=nonce, block=block, block_hash=node.block_hash(block),
-            genesis=chain.genesis, spec=runtime.spec, transaction=runtime.transaction,
-            digest=digest if chain.metadata_hash else "",
-        )  # fmt: skip
-        if answer["payload"] != "0x" + mine.hex():
-            raise Refused("the daemon's payload is not that of the draft, your node and the policy")
         return {
             "chain": name, "rule": rule.name, "asset": move.asset, "amount": str(move.amount),
-            "receiver": move.receiver, "nonce": nonce, "block": block, "payload": mine.hex(),
+            "receiver": move.receiver, "nonce": nonce, "block": block,
+            "call_hash": "0x" + blake2b(call, digest_size=32).hexdigest(),
+            "sender": runtime.address(account).hex(), "extra": extra.hex(), "call": call.hex(), "additional": additional.hex(),
         }  # fmt: skip
 
     def _finish(self, entry: dict[str, Any]) -> None:
         """Sign what the journal says, unless it is signed, and send it."""
-        draft, chain = entry["draft"], entry["chain"]
+        seq, chain, name = entry["seq"], entry["chain"], f"{entry['job']}/{entry['seq']}"
         if "tx" not in entry:
-            data = bytes.fromhex(entry["payload"])
-            signature = self.key.sign(data if len(data) <= 256 else blake2b(data, digest_size=32).digest())
-            answer = self.daemon.ask(
-                "/api/tx/assemble", tx="0x" + entry["payload"], chain=chain, sender=self.key.ss58_address,
-                signature="0x" + signature.hex(),
-            )  # fmt: skip
-            self.journal.write(event="signed", draft=draft, tx=answer["tx"])
-        tx = self.journal.drafts[draft]["tx"]
-        job, _, seq = draft.rpartition("/")
-        # Again: a crash or a lost answer may have left it in the daemon's store, but in no block.
-        sent = self.daemon.ask(
-            "/api/chain/Broadcast", chain=chain, tx=tx, wait="in-block", job=job, draft=seq, again=True
-        )  # fmt: skip
-        self._end(draft, "in block", sent["block"])
+            sender, extra, call, additional = (
+                bytes.fromhex(entry[each]) for each in ("sender", "extra", "call", "additional")
+            )
+            signature = self.key.sign(bytes_to_sign(call, extra, additional))
+            signed = assemble(sender, signature, extra, call)
+            self.journal.write(event="signed", seq=seq, tx="0x" + signed.hex())
+        tx = self.journal.drafts[seq]["tx"]
+        if seq not in self._told:
+            self._told.add(seq)
+            try:
+                # It marks the draft as sent. Whether it tells the truth is seen on the chain, at the next look.
+                # Again: a crash or a lost answer may have left it in the daemon's store, but in no block.
+                self.daemon.ask(
+                    "/api/chain/Broadcast", chain=chain, tx=tx, job=entry["job"], draft=seq, again=True
+                )
+                return
+            except (Refused, Unreachable) as why:
+                self.say(f"{name}: sending it to your node: {why}")
+        try:
+            self.nodes[chain].submit(tx)
+        except NodeError as why:
+            self.say(f"{name}: {why}; waiting until block {entry['block'] + PERIOD} is final")
 
     def _settle(self) -> bool:
-        """Find out what became of a transaction that a crash or an error left; tell whether nothing is under way."""
+        """Find out from your node what became of a transaction; tell whether nothing is under way.
+
+        Only final blocks decide: no fork, and no node that is behind, takes back what was counted on.
+        """
         for entry in self.journal.open():
             node, last = self.nodes[entry["chain"]], entry["block"] + PERIOD
             finalized = node.finalized()
-            used = node.nonce(self.key.public_key, node.block_hash(finalized)) > entry["nonce"]
-            if "tx" in entry and (block := node.find(entry["tx"], first=entry["block"], last=last)):
-                self._end(entry["draft"], "in block", block)
-            elif used:
-                self._end(entry["draft"], "replaced", "another transaction of this account has its nonce")
+            if node.nonce(self.key.public_key, node.block_hash(finalized)) > entry["nonce"]:
+                tx, first = entry.get("tx", ""), entry["block"]
+                if block := node.find(tx, first=first, last=min(last, finalized)):
+                    self._end(entry, "finalized", block)
+                else:
+                    self._end(entry, "replaced", f"another transaction has its nonce {entry['nonce']}")
             elif finalized > last:
-                self._end(entry["draft"], "expired", f"no block up to {last} has it")
+                self._end(entry, "expired", f"no block up to {last} has it")
             else:
-                try:
+                if node.nonce(self.key.public_key) <= entry["nonce"]:
                     # The same nonce, block and call: of all that is ever signed for it, one can be included.
                     self._finish(entry)
-                except Refused as why:
-                    say(f"{entry['draft']}: {why}; waiting until block {last} is final")
-                    return False
+                return False
         return True
 
-    def _end(self, draft: str, status: str, what: str) -> None:
-        self.journal.write(event="outcome", draft=draft, status=status, what=what)
-        say(f"{draft}: {status}: {what}")
+    def _end(self, entry: dict[str, Any], status: str, what: str) -> None:
+        self.journal.write(event="outcome", seq=entry["seq"], status=status, what=what)
+        self.say(f"{entry['job']}/{entry['seq']}: {status}: {what}")
 
 
 def lock(file: IO[Any], name: str) -> None:
@@ -282,10 +340,10 @@ def read_key(path: str) -> tuple[Keypair, IO[Any] | None]:
 
 
 def create_journal(path: Path, key: Keypair) -> None:
-    line = json.dumps({"event": "start", "account": key.ss58_address, "cursors": {}}) + "\n"
+    first = {"event": "start", "account": key.ss58_address, "cursors": {}, "time": time.time()}
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(line)
+            file.write(json.dumps(first) + "\n")
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
@@ -293,10 +351,6 @@ def create_journal(path: Path, key: Keypair) -> None:
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
-
-
-def say(text: str) -> None:
-    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -316,12 +370,10 @@ def main() -> None:
     signer = Signer(policy, journal, Daemon(policy.daemon, os.environ.get("SIGNER_TOKEN", "")), key)
     while True:
         try:
-            signer.look()
-        except (Unreachable, Refused) as error:
-            say(str(error))
-        else:
-            if given.once or given.command == "init":
+            if signer.look() and (given.once or given.command == "init"):
                 return
+        except (Unreachable, Refused) as error:
+            signer.say(str(error))
         time.sleep(PAUSE)
 
 

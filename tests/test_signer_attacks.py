@@ -1,0 +1,437 @@
+"""The reference signer with a daemon that lies, a node that is late, and a key that something else uses too."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
+from tests.signer_desk import (
+    DOT,
+    GENESIS,
+    TABLE,
+    Desk,
+    Jobs,
+    chain,
+    draft,
+    remark,
+    rule,
+    signer,
+    transfer,
+)
+from tests.signing import dev_key
+
+#: 4 DOT at a time, 10 a day, and remarks.
+POLICY: dict[str, Any] = {
+    "max_transactions_per_day": 8,
+    "allow": [
+        *rule(max="4", max_per_day="10")["allow"],
+        {"chain": "polkadot", "kind": "remark"},
+    ],
+}
+BROADCAST = "/api/chain/Broadcast"
+
+
+class LyingDaemon(Jobs):
+    """A daemon that also answers what a signer should do itself. `replace` is what it makes of an assembled transaction."""
+
+    replace: Callable[[str], str] = staticmethod(lambda tx: tx)
+
+    def ask(self, path: str, **fields: Any) -> Any:
+        if path == "/api/tx/payload":
+            (row, *_) = [row for row in self.drafts if row["seq"] == fields["draft"]]
+            made = signing_payload(
+                TABLE,
+                chain.call_of(row["tx"]),
+                SigningOptions(
+                    nonce=fields["nonce"],
+                    era=encode_era(64, fields["block"]),
+                    block_hash=fields["block"].to_bytes(32, "big"),
+                    genesis_hash=bytes.fromhex(GENESIS[2:]),
+                ),
+            )
+            self.made = chain.call_of(row["tx"]), made.extra
+            return {"payload": "0x" + made.payload.hex(), "signer_payload": {"metadataHash": "5a" * 33}}
+        if path == "/api/tx/assemble":
+            call, extra = self.made
+            tx = encode_signed_extrinsic(
+                TABLE, call, extra, account=dev_key().public_key, scheme="sr25519",
+                signature=bytes.fromhex(fields["signature"][2:]),
+            )  # fmt: skip
+            return {"tx": self.replace("0x" + tx.hex())}
+        return super().ask(path, **fields)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path, LyingDaemon, **POLICY)
+    yield made
+    made.signer.journal.close()
+
+
+# What counts
+
+
+def test_a_daemon_that_assembles_another_transaction_gets_no_more_than_a_day(desk: Desk) -> None:
+    def replace(tx: str) -> str:
+        desk.ledger.include(tx)
+        return "0xf00d"
+
+    def broadcast(tx: str, **_: Any) -> None:
+        if tx == "0xf00d" or desk.ledger.include(tx):
+            raise chain.Refused("its nonce is used")
+
+    assert isinstance(desk.daemon, LyingDaemon)
+    desk.daemon.replace, desk.daemon.broadcast = replace, broadcast
+    desk.daemon.drafts = [draft(number, transfer(4 * DOT)) for number in range(1, 9)]
+
+    desk.look(20)
+
+    assert desk.ledger.paid == 8 * DOT
+
+
+def test_a_transaction_that_is_included_in_other_bytes_counts(desk: Desk) -> None:
+    def include(tx: str, **_: Any) -> None:
+        desk.ledger.include(tx)
+        desk.ledger.blocks[-1] = ["0xf00d"]
+
+    desk.daemon.broadcast = include
+    desk.daemon.drafts = [draft(number, transfer(4 * DOT)) for number in range(1, 5)]
+
+    desk.look(20)
+
+    assert desk.events(1) == ["intent", "signed", "replaced"]
+    assert (desk.ledger.paid, desk.events(3)) == (8 * DOT, ["refused"])
+
+
+def test_what_is_signed_counts_though_the_daemon_refuses_to_send_it(desk: Desk) -> None:
+    desk.daemon.fails[BROADCAST] = chain.Refused("expired")
+    desk.node.answers["author_submitExtrinsic"] = chain.NodeError("the pool is full", 1016)
+    for number in (1, 2, 3):
+        desk.daemon.drafts.append(draft(number, transfer(4 * DOT)))
+        desk.look(2)
+        desk.ledger.grow(65)
+        desk.restart()
+        desk.look(2)
+
+    assert desk.events(1) == desk.events(2) == ["intent", "signed", "expired"]
+    assert desk.events(3) == ["refused"]
+
+
+def test_a_remark_with_the_number_of_a_paid_transfer_frees_nothing(desk: Desk) -> None:
+    desk.daemon.list = lambda **_: {"mempool": desk.daemon.drafts}
+    for number in range(1, 6):
+        for call in (transfer(4 * DOT), remark()):
+            desk.daemon.drafts = [draft(number, call)]
+            desk.look(2)
+
+    assert desk.ledger.paid == 8 * DOT
+    assert desk.signer.journal.spent("polkadot", "native") == 8 * DOT
+    assert desk.events(1) == ["intent", "signed", "finalized"]
+
+
+def test_a_line_of_the_journal_is_not_replaced(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1, transfer(4 * DOT))]
+    desk.look()
+    before = desk.policy.journal.read_bytes()
+
+    with pytest.raises(ValueError, match="draft 1 is there already"):
+        desk.signer.journal.write(event="refused", seq=1, job="abc", why="")
+
+    assert desk.policy.journal.read_bytes() == before
+
+
+@pytest.mark.parametrize("seq", [1, 2])
+def test_a_draft_of_one_job_is_not_signed_for_another_one(tmp_path: Path, seq: int) -> None:
+    desk = Desk(tmp_path, LyingDaemon, **{**POLICY, "jobs": ["abc", "other"]})
+    desk.daemon.drafts = [draft(1), draft(seq, job="other")]
+
+    desk.look()
+
+    assert len(desk.ledger.calls) == seq
+    desk.signer.journal.close()
+
+
+# A list of drafts that isn't one
+
+
+#: Deeper than `repr` goes on some versions of Python, not than a parser of JSON.
+DEEP: Any = []
+for _ in range(900):
+    DEEP = [DEEP]
+NO_ROWS: list[Any] = [None, 5, "row", {"seq": 3}, [None], [[]], ["row"], [{}], DEEP]
+NO_NUMBERS: list[Any] = [DEEP, "x", "3", None, True, 3.0, [3], {}, -1, 0, 1, 1 << 63, 1e400, float("nan")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(None, [], {}, 5, "mempool", DEEP),
+        *({"mempool": rows} for rows in NO_ROWS),
+        *({"mempool": [draft(seq)]} for seq in NO_NUMBERS),
+        {"mempool": [draft(3), draft(3, remark())]},
+        {"mempool": [draft(4), draft(3)]},
+        {"mempool": [draft(3), draft("x")]},
+    ],
+    ids=lambda _: None,
+)
+def test_a_list_that_is_not_as_described_never_reaches_the_journal(desk: Desk, answer: Any) -> None:
+    desk.daemon.drafts = [draft(1)]
+    desk.look()
+    before = desk.policy.journal.read_bytes()
+    honest, desk.daemon.list = desk.daemon.list, lambda **_: answer
+
+    desk.look()
+    desk.restart()
+    desk.look()
+    unchanged = desk.policy.journal.read_bytes()
+    desk.daemon.list = honest
+    desk.daemon.drafts.append(draft(2, remark()))
+    desk.look()
+
+    assert unchanged == before
+    assert desk.events(2) == ["intent", "signed", "finalized"]
+
+
+def test_a_list_for_a_new_job_that_is_not_as_described_is_not_a_start(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, LyingDaemon, **POLICY)
+    desk.signer.journal.close()
+    desk.policy.journal.unlink()
+    signer.create_journal(desk.policy.journal, dev_key())
+    desk.daemon.list = lambda **_: {"mempool": [draft("x")]}
+
+    desk.open()
+    desk.look()
+    desk.restart()
+
+    assert desk.signer.journal.cursors == {}
+    desk.signer.journal.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"chain": None}, "its chain and its transaction are not text"),
+        ({"chain": ["polkadot"]}, "its chain and its transaction are not text"),
+        ({"chain": "Polkadot"}, "Polkadot is not a chain of the policy"),
+        ({"tx": 5}, "its chain and its transaction are not text"),
+        ({"tx": {"call": "0x"}}, "its chain and its transaction are not text"),
+        ({"tx": ""}, "the draft is not an unsigned extrinsic"),
+        ({"spec_version": "1002005"}, "it is not a transaction: 0x"),
+        ({"spec_version": None}, "it is not a transaction: 0x"),
+        ({"state": None}, "its state is not text"),
+        ({"state": DEEP}, "its state is not text"),
+        ({"state": "x" * 9000}, "it is xxx"),
+        ({"tx": "0x" + "ff" * 9000}, "the draft is not an unsigned extrinsic"),
+        (
+            {"tx": "0x" + bare_extrinsic(b"\xff" * 300).hex()},
+            "the runtime 1002005 of your node doesn't read the call",
+        ),
+    ],
+    ids=lambda _: None,
+)
+def test_a_draft_that_is_not_as_described_is_refused(desk: Desk, changes: Any, why: str) -> None:
+    desk.daemon.drafts = [draft(1, **changes)]
+
+    desk.look()
+    desk.restart()
+
+    assert desk.events() == ["refused"]
+    assert desk.lines()[0]["why"].startswith(why)
+    assert len(desk.lines()[0]["why"]) <= 500
+
+
+def test_what_the_daemon_says_stays_in_its_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.daemon.drafts = [draft(1, chain="a\n2026-11-25T00:00:00Z abc/2: finalized: 0x\x1b[2J")]
+
+    desk.look()
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "abc/1: not signed: a?2026-11-25T00:00:00Z abc/2: finalized: 0x?[2J is not a chain" in line
+
+
+def test_refusals_are_written_a_page_at_a_time(desk: Desk) -> None:
+    many = [draft(number, chain="kusama") for number in range(1, 1000)]
+    desk.daemon.list = lambda *, after=0, **_: {"mempool": many[after:]}
+
+    desk.look(2)
+
+    assert len(desk.signer.journal.drafts) == 2 * signer.PAGE
+
+
+# Sending
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"status": "broadcasted"}, {"status": "broadcasted", "block": "0xb10c", "success": True}, None, "sent"],
+    ids=str,
+)
+def test_a_transaction_that_the_daemon_keeps_is_sent_by_the_own_node(desk: Desk, answer: Any) -> None:
+    desk.daemon.broadcast = lambda **_: answer
+    desk.daemon.drafts = [draft(1), draft(2)]
+
+    desk.look()
+
+    assert [call.args["value"] for call in desk.ledger.calls] == [DOT, DOT]
+    assert desk.events(2) == ["intent", "signed", "finalized"]
+
+
+def test_with_a_late_node_the_next_draft_waits_for_its_nonce(desk: Desk) -> None:
+    desk.node.behind = 1
+    desk.daemon.drafts = [draft(1), draft(2)]
+
+    desk.look()
+    waiting = desk.events(), desk.events(2)
+    desk.ledger.grow(1)
+    desk.look(1)
+    desk.ledger.grow(1)
+    desk.look(1)
+
+    assert waiting == (["intent", "signed"], [])
+    assert [desk.lines(number)[0]["nonce"] for number in (1, 2)] == [0, 1]
+    assert desk.events() == desk.events(2) == ["intent", "signed", "finalized"]
+    assert desk.ledger.paid == 2 * DOT
+
+
+def test_a_node_that_falls_behind_is_waited_for(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.daemon.drafts = [draft(1), draft(2)]
+    desk.look(1)
+    desk.daemon.drafts.append(draft(3))
+    desk.node.behind = 1
+
+    desk.restart()
+    desk.look()
+    waiting = desk.events(3)
+    desk.node.behind = 0
+    desk.look()
+
+    assert waiting == []
+    assert (
+        capsys.readouterr().err.count("polkadot: your node is behind: it says nonce 1, after 1 was final")
+        == 1
+    )
+    assert (desk.lines(3)[0]["nonce"], desk.ledger.paid) == (2, 3 * DOT)
+
+
+@pytest.mark.parametrize("method", ["chain_getHeader", "chain_getBlockHash", "chain_getBlock"])
+def test_a_node_that_does_not_know_a_block_yet_is_asked_again(desk: Desk, method: str) -> None:
+    desk.node.answers[method] = None
+    desk.daemon.drafts = [draft(1)]
+
+    desk.look()
+    desk.node.answers = {}
+    desk.look()
+
+    assert desk.events() == ["intent", "signed", "finalized"]
+    assert desk.ledger.paid == DOT
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_nonce_that_something_else_used_is_told(
+    desk: Desk, capsys: pytest.CaptureFixture[str], sent: bool
+) -> None:
+    desk.daemon.fails[BROADCAST] = chain.Refused("no")
+    desk.node.answers["author_submitExtrinsic"] = chain.NodeError("no", 1010)
+    desk.daemon.drafts = [draft(1, transfer(4 * DOT))]
+    desk.look(1)
+    desk.ledger.spend()
+    desk.daemon.fails, desk.node.answers = {}, {}
+    if not sent:
+        lines = desk.policy.journal.read_bytes().splitlines(keepends=True)
+        desk.policy.journal.write_bytes(b"".join(lines[:-1]))
+    desk.daemon.drafts.append(draft(2, transfer(4 * DOT)))
+
+    desk.restart()
+    desk.look()
+
+    assert desk.events()[-1] == "replaced"
+    assert "abc/1: replaced: another transaction has its nonce 0" in capsys.readouterr().err
+    assert (desk.lines(2)[0]["nonce"], desk.ledger.paid) == (1, 4 * DOT)
+    assert desk.signer.journal.spent("polkadot", "native") == 8 * DOT
+
+
+def test_a_transaction_is_given_up_only_once_no_block_can_have_it(desk: Desk) -> None:
+    desk.daemon.fails[BROADCAST] = chain.Refused("no")
+    desk.node.answers["author_submitExtrinsic"] = chain.NodeError("no", 1010)
+    desk.daemon.drafts = [draft(1), draft(2)]
+
+    desk.look(1)
+    desk.ledger.grow(64)
+    desk.look()
+    waiting = desk.events(), desk.events(2)
+    desk.ledger.grow(1)
+    desk.node.answers = {}
+    desk.look()
+
+    assert waiting == (["intent", "signed"], [])
+    assert desk.events() == ["intent", "signed", "expired"]
+    # No block has the nonce of the first one.
+    assert (desk.lines(2)[0]["nonce"], desk.ledger.paid) == (0, DOT)
+
+
+# All at once
+
+SEQS = st.integers(-1, 12)
+CALLS = st.one_of(
+    st.integers(1, 5).map(lambda dot: transfer(dot * DOT)), st.sampled_from([0, 400, 900]).map(remark)
+)
+ROWS = st.lists(st.builds(draft, SEQS, CALLS), max_size=4)
+ORDERED = ROWS.map(lambda rows: sorted(rows, key=lambda row: int(row["seq"])))
+STEPS = st.lists(
+    st.tuples(
+        ROWS | ORDERED,
+        st.sampled_from(["include", "keep", "lie", "refuse", "include later"]),
+        st.integers(0, 3),
+        st.sampled_from(["", "restart", "spend", "grow"]),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_daemon_does_the_limits_hold(
+    tmp_path_factory: pytest.TempPathFactory, steps: Any
+) -> None:
+    desk = Desk(tmp_path_factory.mktemp("desk"), LyingDaemon, **POLICY)
+    kept: list[str] = []
+    spent = 0
+    for rows, sending, behind, event in steps:
+
+        def broadcast(tx: str, sending: str = sending, **_: Any) -> Any:
+            kept.append(tx)
+            if sending in ("include", "lie"):
+                desk.ledger.include(tx)
+            if sending in ("lie", "refuse"):
+                raise chain.Refused("it is used")
+
+        desk.daemon.list = lambda rows=rows, **_: {"mempool": rows}
+        desk.daemon.broadcast = broadcast
+        desk.node.behind = behind
+        if sending == "include later":
+            for tx in kept:
+                desk.ledger.include(tx)
+        if event == "restart":
+            desk.restart()
+        elif event == "spend":
+            desk.ledger.spend()
+            spent += 1
+        elif event == "grow":
+            desk.ledger.grow(40)
+        desk.look(2)
+    desk.signer.journal.close()
+
+    lines = [json.loads(line) for line in desk.policy.journal.read_text().splitlines()]
+    signed = [line["tx"] for line in lines if line["event"] == "signed"]
+    included = [tx for block in desk.ledger.blocks for tx in block if tx != "0x"]
+    assert desk.ledger.paid <= 10 * DOT
+    assert len(included) == len(set(included)) == len(desk.ledger.calls) - spent <= 8
+    assert set(included) <= set(signed) | set(kept)
