@@ -1,6 +1,8 @@
 """The reference signer with a daemon that lies, a node that is late, and a key that something else uses too."""
 
+import http.server
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -375,6 +377,66 @@ def test_a_transaction_is_given_up_only_once_no_block_can_have_it(desk: Desk) ->
     assert desk.events() == ["intent", "signed", "expired"]
     # No block has the nonce of the first one.
     assert (desk.lines(2)[0]["nonce"], desk.ledger.paid) == (0, DOT)
+
+
+# Over the wire
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    answer: Callable[["_Handler"], None]
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).answer(self)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def say(self, body: bytes, status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def wire() -> Iterator[tuple[type[_Handler], signer.Daemon]]:
+    handler = type("Handler", (_Handler,), {})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield handler, signer.Daemon(f"http://127.0.0.1:{server.server_address[1]}", "token")
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda to: to.say(b'{"mempool": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "recursion"),
+        (lambda to: to.say(b'{"mempool": [{"seq": ' + b"9" * 5000 + b"}]}"), "4300"),
+        (lambda to: to.say(b" " * (signer.LONGEST_ANSWER + 1)), "the answer has more than 16777216 bytes"),
+        (lambda to: to.say(b"{\xff}"), "codec"),
+        (lambda to: to.say(b"{}", 302, Location="http://127.0.0.1:1/"), "the daemon: {}"),
+        (lambda to: to.say(b"nonsense", 500), "the daemon: nonsense"),
+        (lambda to: to.wfile.write(b"nonsense\r\n\r\n"), "nonsense"),
+        (lambda to: to.say(b'{"mempool": [', **{"Content-Length": "99"}), "Expecting value"),
+        (lambda to: None, "closed"),
+    ],
+    ids=["deep", "digits", "huge", "bytes", "elsewhere", "error", "not HTTP", "cut", "nothing"],
+)
+def test_an_answer_that_is_none_is_asked_for_again(
+    wire: tuple[type[_Handler], signer.Daemon], answer: Callable[[_Handler], None], why: str
+) -> None:
+    handler, daemon = wire
+    handler.answer = answer
+
+    with pytest.raises(chain.Unreachable) as refused:
+        daemon.ask("/scenario/tx", id="abc")
+
+    assert why in str(refused.value)
 
 
 # All at once

@@ -8,6 +8,7 @@ The key is a mnemonic or a URI, in the file that --key names (mode 600) or in th
 
 import argparse
 import fcntl
+import http.client
 import json
 import os
 import stat
@@ -36,6 +37,8 @@ from substrateinterface import Keypair
 DAY = 24 * 60 * 60
 #: Seconds between looks at the drafts.
 PAUSE = 5
+#: Seconds to wait for the daemon, and bytes of its longest answer.
+PATIENCE, LONGEST_ANSWER = 60, 16 << 20
 #: Drafts to read at a time.
 PAGE = 100
 
@@ -126,11 +129,21 @@ class Journal:
         return max([entry["nonce"] + 1 for entry in final if entry["chain"] == chain], default=0)
 
 
+class AsItIs(urllib.request.HTTPErrorProcessor):
+    """Leaves errors as they are, and follows no redirection."""
+
+    def http_response(self, request: Any, response: Any) -> Any:  # noqa: ARG002 - urllib's names
+        return response
+
+    https_response = http_response
+
+
 class Daemon:
     """The daemon's HTTP API. Nothing that it answers is believed but that there are drafts."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url, self._token = url, token
+        self._opener = urllib.request.build_opener(AsItIs)
 
     def ask(self, path: str, **fields: Any) -> Any:
         """Return the answer; Refused if the daemon refuses what was asked, Unreachable if it should be asked again."""
@@ -139,13 +152,15 @@ class Daemon:
             headers["Authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(self.url + path, json.dumps(fields).encode(), headers)  # noqa: S310 - the policy's
         try:
-            with urllib.request.urlopen(request, timeout=300) as response:  # noqa: S310
-                return json.load(response)
-        except urllib.error.HTTPError as error:
-            said = error.read().decode(errors="replace")
-            kind = Refused if error.code in (409, 422) else Unreachable
-            raise kind(f"the daemon: {said}") from None
-        except (OSError, ValueError) as error:
+            with self._opener.open(request, timeout=PATIENCE) as response:
+                answer = response.read(LONGEST_ANSWER + 1)
+            if response.status != 200:
+                kind = Refused if response.status in (409, 422) else Unreachable
+                raise kind(f"the daemon: {answer.decode(errors='replace')}")
+            if len(answer) > LONGEST_ANSWER:
+                raise Unreachable(f"{self.url}: the answer has more than {LONGEST_ANSWER} bytes")
+            return json.loads(answer)
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
             raise Unreachable(f"{self.url}: {error}") from None
 
 
