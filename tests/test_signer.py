@@ -33,6 +33,7 @@ from tests.signer_desk import (
     Desk,
     chain,
     draft,
+    fee_of,
     policy,
     refusal,
     remark,
@@ -204,6 +205,14 @@ def test_bytes_behind_a_call_are_refused() -> None:
     assert "Current offset: 41 / length: 42" in refusal(lambda: RUNTIME.decode(data + b"\0"))
 
 
+def test_a_call_that_is_too_long_is_refused() -> None:
+    longest = TABLE.encode_call(remark(4092))
+
+    assert chain.call_of("0x" + bare_extrinsic(longest).hex()) == longest
+    why = refusal(lambda: chain.call_of("0x" + bare_extrinsic(TABLE.encode_call(remark(4093))).hex()))
+    assert why == "its call has 4097 bytes, more than 4096"
+
+
 # What a call does
 
 
@@ -349,6 +358,10 @@ def test_a_rule_refuses_more_than_its_sum_of_a_day(day: policy.Spent) -> None:
 def test_a_policy_is_read(tmp_path: Path) -> None:
     read = policy.load_policy(written(tmp_path))
 
+    assert (read.chains["polkadot"].most_fee, read.chains["polkadot"].most_fee_per_day) == (
+        DOT // 10,
+        DOT // 5,
+    )
     assert (read.rules[0].most, read.rules[0].most_per_day) == (DOT, 3 * DOT // 2)
     assert read.rules[0].receivers == (BOBS,)
 
@@ -382,6 +395,9 @@ def of_chain(**changes: Any) -> dict[str, Any]:
         (rule(chain="kusama"), "rule 1: there is no [chains.kusama]"),
         (rule(receivers=["14E5"]), "Invalid checksum"),
         (of_chain(genesis=None), "genesis is missing"),
+        (of_chain(max_fee=None), "max_fee is missing"),
+        (of_chain(max_fee_per_day=None), "max_fee_per_day is missing"),
+        (of_chain(max_fee=1), '1 is not text: write "1"'),
         (of_chain(metadata_hash=False), "chains.polkadot has unknown keys: metadata_hash"),
     ],
 )
@@ -418,13 +434,14 @@ def test_what_it_costs_is_in_the_journal_before_it_is_signed(desk: Desk) -> None
 
     desk.look()
 
-    intent, _, _ = desk.lines()
+    intent, signed, _ = desk.lines()
     assert {
-        name: intent[name] for name in ("chain", "asset", "amount", "receiver", "nonce", "call_hash")
+        name: intent[name] for name in ("chain", "asset", "amount", "fee", "receiver", "nonce", "call_hash")
     } == {
         "chain": "polkadot",
         "asset": "native",
         "amount": str(DOT),
+        "fee": str(fee_of(len(signed["tx"]) // 2 - 1)),
         "receiver": BOBS,
         "nonce": 0,
         "call_hash": "0x" + blake2b(TABLE.encode_call(transfer()), digest_size=32).hexdigest(),
@@ -487,6 +504,7 @@ def test_a_day_later_the_sums_begin_anew(desk: Desk, monkeypatch: pytest.MonkeyP
     desk.look()
 
     assert desk.events(2)[-1] == "finalized"
+    assert desk.signer.journal.fees("polkadot") == int(desk.lines(2)[0]["fee"])
 
 
 def test_a_clock_that_is_set_back_does_not_free_the_sum(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

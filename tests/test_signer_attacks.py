@@ -161,6 +161,59 @@ def test_a_draft_of_one_job_is_not_signed_for_another_one(tmp_path: Path, seq: i
     desk.signer.journal.close()
 
 
+# Fees
+
+
+def test_long_remarks_are_refused(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1, remark(3_000_000)), draft(2, remark(3_000_000))]
+
+    desk.look()
+
+    assert desk.ledger.calls == []
+    assert desk.lines(1)[0]["why"] == "its call has 3000006 bytes, more than 4096"
+
+
+def test_a_fee_above_the_limit_is_refused(desk: Desk) -> None:
+    desk.daemon.drafts = [draft(1, remark(2_000))]
+
+    desk.look()
+
+    assert desk.lines(1)[0]["why"].endswith(" is more than max_fee (1000000000)")
+
+
+def test_the_fees_of_a_day_are_limited_across_restarts(desk: Desk) -> None:
+    for number in range(1, 9):
+        desk.daemon.drafts.append(draft(number, remark(500)))
+        desk.look(2)
+        desk.restart()
+
+    assert 0 < desk.ledger.fees <= DOT // 5
+    assert desk.lines(8)[0]["why"].endswith(" are more than max_fee_per_day (2000000000)")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        chain.NodeError("Method not found", -32601),
+        None,
+        "0x",
+        "nonsense",
+        "0x" + "00" * 18,
+        "0x" + "00" * 36,
+        {"partialFee": "1"},
+    ],
+    ids=str,
+)
+def test_a_fee_that_the_node_does_not_tell_is_refused(desk: Desk, answer: Any) -> None:
+    desk.node.answers["state_call"] = answer
+    desk.daemon.drafts = [draft(1)]
+
+    desk.look()
+
+    assert desk.lines(1)[0]["why"].startswith("its fee is unknown: ")
+    assert desk.ledger.calls == []
+
+
 # A list of drafts that isn't one
 
 
@@ -496,4 +549,5 @@ def test_whatever_the_daemon_does_the_limits_hold(
     included = [tx for block in desk.ledger.blocks for tx in block if tx != "0x"]
     assert desk.ledger.paid <= 10 * DOT
     assert len(included) == len(set(included)) == len(desk.ledger.calls) - spent <= 8
+    assert desk.ledger.fees - spent * DOT // 100 <= DOT // 5
     assert set(included) <= set(signed) | set(kept)

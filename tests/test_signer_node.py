@@ -63,7 +63,7 @@ class Case:
     def events(self) -> list[str]:
         return [entry["event"] for entry in self.journal]
 
-    def policy(self, *, url: str = "", file: str = "policy.toml") -> Path:
+    def policy(self, *, url: str = "", file: str = "policy.toml", max_fee: str = "0.1") -> Path:
         rule = {
             "chain": NAME,
             "kind": "transfer",
@@ -73,7 +73,13 @@ class Case:
             "max_per_day": "3",
             "receivers": [self.receiver.ss58_address],
         }
-        chain = {"node": ENDPOINT, "genesis": GENESIS}
+        chain = {
+            "node": ENDPOINT,
+            "genesis": GENESIS,
+            "decimals": 12,
+            "max_fee": max_fee,
+            "max_fee_per_day": "0.1",
+        }
         table = {
             "daemon": url or f"http://127.0.0.1:{self.daemon.port()}",
             "journal": "journal.jsonl",
@@ -151,6 +157,16 @@ def test_a_draft_is_signed_and_included(case: Case) -> None:
     assert case.journal[-1]["status"] == "finalized"
     (row,) = case.drafts()
     assert row["sent"]["state"] in ("sent", "in-block", "finalized")
+
+
+def test_a_fee_above_the_limit_is_not_paid(case: Case) -> None:
+    case.policy(max_fee="0.000001")
+    case.draft()
+
+    code, said = case.sign()
+
+    assert (code, case.on_chain(), case.events) == (0, (0, 0), ["start", "start", "refused"]), said
+    assert "is more than max_fee (1000000)" in case.journal[-1]["why"]
 
 
 def test_drafts_from_before_the_journal_are_not_signed(served: Daemon, case: Case, tmp_path: Path) -> None:

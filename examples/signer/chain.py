@@ -12,6 +12,8 @@ from scalecodec.type_registry import load_type_registry_preset
 
 #: Blocks for which a signature is valid.
 PERIOD = 64
+#: Bytes of the longest call that is signed. Transfers have at most a few hundred.
+LONGEST_CALL = 4096
 #: Error code of a node that has the transaction in its pool already.
 ALREADY_IMPORTED = 1013
 
@@ -83,6 +85,18 @@ class Node:
             if tx in self.known("chain_getBlock", block)["block"]["extrinsics"]:
                 return block
         return ""
+
+    def fee(self, tx: bytes) -> int:
+        """Return what the node estimates that the signed transaction costs, raw; Refused if it doesn't say."""
+        given = "0x" + (tx + len(tx).to_bytes(4, "little")).hex()
+        try:
+            info = bytes.fromhex(self.ask("state_call", "TransactionPaymentApi_query_info", given)[2:])
+        except (NodeError, TypeError, ValueError) as error:
+            raise Refused(f"its fee is unknown: {error}") from None
+        # RuntimeDispatchInfo: the weight (two compact numbers), the class (one byte), and the fee (u128).
+        if not 19 <= len(info) <= 35:
+            raise Refused(f"its fee is unknown: your node answers 0x{info[:40].hex()}")
+        return int.from_bytes(info[-16:], "little")
 
     def submit(self, tx: str) -> None:
         """Put a signed transaction into the node's pool; NodeError if the node doesn't take it."""
@@ -157,7 +171,7 @@ class Runtime:
 
 
 def call_of(extrinsic: str) -> bytes:
-    """Return the call of an unsigned (bare) extrinsic; Refused for anything else."""
+    """Return the call of an unsigned (bare) extrinsic; Refused for anything else, and for a call that is too long."""
     try:
         data = bytes.fromhex(extrinsic.removeprefix("0x"))
     except ValueError:
@@ -166,6 +180,8 @@ def call_of(extrinsic: str) -> bytes:
     length = int.from_bytes(data[:size], "little") >> 2
     if not size or len(data) != size + length or data[size : size + 1] != b"\x04":
         raise Refused("the draft is not an unsigned extrinsic")
+    if length > LONGEST_CALL + 1:
+        raise Refused(f"its call has {length - 1} bytes, more than {LONGEST_CALL}")
     return data[size + 1 :]
 
 

@@ -103,6 +103,17 @@ class Chain:
 
     node: str
     genesis: str
+    #: For one transaction and for any 24 hours, raw.
+    most_fee: int
+    most_fee_per_day: int
+
+    def refusal(self, fee: int, day: int) -> str:
+        """Return why a transaction with this fee isn't signed after fees of *day* in the last 24 hours; "" if it is."""
+        if fee > self.most_fee:
+            return f"its fee {fee} is more than max_fee ({self.most_fee})"
+        if day + fee > self.most_fee_per_day:
+            return f"its fee {fee} and the {day} of the last 24 hours are more than max_fee_per_day ({self.most_fee_per_day})"
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,8 +170,13 @@ def _only(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
 
 
 def _chain(name: str, table: dict[str, Any]) -> Chain:
-    _only(table, {"node", "genesis"}, f"chains.{name}")
-    return Chain(node=table["node"], genesis=table["genesis"].lower())
+    _only(table, {"node", "genesis", "decimals", "max_fee", "max_fee_per_day"}, f"chains.{name}")
+    return Chain(
+        node=table["node"],
+        genesis=table["genesis"].lower(),
+        most_fee=_raw(table["max_fee"], table["decimals"]),
+        most_fee_per_day=_raw(table["max_fee_per_day"], table["decimals"]),
+    )
 
 
 def _rule(number: int, table: dict[str, Any]) -> Rule:

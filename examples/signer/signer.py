@@ -46,7 +46,7 @@ PAGE = 100
 class Journal:
     """What was decided about each draft: one JSON object to a line, on the disk before the signer goes on.
 
-    A draft goes through `intent` (all that is signed, and what it moves), `signed` (the transaction) and `outcome`, or is
+    A draft goes through `intent` (all that is signed, and what it costs), `signed` (the transaction) and `outcome`, or is
     `refused`. Its first line stays: nothing that comes later changes what was signed, or what counts.
     """
 
@@ -122,6 +122,9 @@ class Journal:
             for entry in self.last_day()
             if (entry["chain"], entry["asset"]) == (chain, asset)
         )
+
+    def fees(self, chain: str) -> int:
+        return sum(int(entry["fee"]) for entry in self.last_day() if entry["chain"] == chain)
 
     def next_nonce(self, chain: str) -> int:
         """Return the smallest nonce that no final block has, as far as the signer has seen."""
@@ -242,7 +245,7 @@ class Signer:
         self._finish(self.journal.drafts[seq])
 
     def _plan(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Judge a draft, and return all that is signed for it and what it moves; Refused if it isn't signed."""
+        """Judge a draft, and return all that is signed for it and what it costs; Refused if it isn't signed."""
         name, tx = row.get("chain"), row.get("tx")
         if not isinstance(name, str) or not isinstance(tx, str):
             raise Refused("its chain and its transaction are not text")
@@ -268,11 +271,16 @@ class Signer:
             runtime.extensions(), nonce=nonce, block=block, block_hash=node.block_hash(block),
             genesis=chain.genesis, runtime=runtime,
         )  # fmt: skip
+        # The same length as with the signature, which the estimate doesn't check.
+        sender = runtime.address(account)
+        fee = node.fee(assemble(sender, bytes(64), extra, call))
+        if why := chain.refusal(fee, self.journal.fees(name)):
+            raise Refused(why)
         return {
-            "chain": name, "rule": rule.name, "asset": move.asset, "amount": str(move.amount),
+            "chain": name, "rule": rule.name, "asset": move.asset, "amount": str(move.amount), "fee": str(fee),
             "receiver": move.receiver, "nonce": nonce, "block": block,
             "call_hash": "0x" + blake2b(call, digest_size=32).hexdigest(),
-            "sender": runtime.address(account).hex(), "extra": extra.hex(), "call": call.hex(), "additional": additional.hex(),
+            "sender": sender.hex(), "extra": extra.hex(), "call": call.hex(), "additional": additional.hex(),
         }  # fmt: skip
 
     def _finish(self, entry: dict[str, Any]) -> None:
