@@ -171,11 +171,11 @@ def hash_of(number: int) -> str:
 
 
 class OwnNode(chain.Node):
-    """The signer's node. It may be `behind` the chain by some blocks."""
+    """The signer's node. It may be `behind` the chain by some blocks, of which the newest `unfinal` ones aren't final."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__("ws://own", GENESIS)
-        self.ledger, self.behind = ledger, 0
+        self.ledger, self.behind, self.unfinal = ledger, 0, 0
         self.submitted: list[str] = []
         #: Method -> what it answers in place of the truth, or the error that it raises.
         self.answers: dict[str, Any] = {}
@@ -197,7 +197,7 @@ class OwnNode(chain.Node):
         return {"number": hex(int(block, 16) if block else self._best)}
 
     def _chain_getFinalizedHead(self) -> str:
-        return hash_of(self._best)
+        return hash_of(self._best - self.unfinal)
 
     def _chain_getBlockHash(self, number: int) -> str:
         return hash_of(number)

@@ -146,8 +146,11 @@ def test_a_line_of_the_journal_is_not_replaced(desk: Desk) -> None:
 
     with pytest.raises(ValueError, match="draft 1 is there already"):
         desk.signer.journal.write(event="refused", seq=1, job="abc", why="")
+    unchanged = desk.policy.journal.read_bytes()
+    desk.signer.journal.write(event="outcome", seq=1, status="expired", what="", amount="0")
 
-    assert desk.policy.journal.read_bytes() == before
+    assert unchanged == before
+    assert desk.signer.journal.spent("polkadot", "native") == 4 * DOT
 
 
 @pytest.mark.parametrize("seq", [1, 2])
@@ -352,6 +355,25 @@ def test_with_a_late_node_the_next_draft_waits_for_its_nonce(desk: Desk) -> None
 
     assert waiting == (["intent", "signed"], [])
     assert [desk.lines(number)[0]["nonce"] for number in (1, 2)] == [0, 1]
+    assert desk.events() == desk.events(2) == ["intent", "signed", "finalized"]
+    assert desk.ledger.paid == 2 * DOT
+
+
+def test_a_block_that_a_fork_drops_is_not_the_end(desk: Desk) -> None:
+    desk.node.unfinal = 2
+    desk.daemon.drafts = [draft(1), draft(2)]
+
+    desk.look()
+    waiting = desk.events(), len(desk.ledger.calls)
+    desk.ledger.blocks.pop()
+    desk.ledger.calls.pop()
+    for _ in range(4):
+        desk.ledger.grow(1)
+        desk.look()
+    desk.ledger.grow(2)
+    desk.look()
+
+    assert waiting == (["intent", "signed"], 1)
     assert desk.events() == desk.events(2) == ["intent", "signed", "finalized"]
     assert desk.ledger.paid == 2 * DOT
 
