@@ -8,7 +8,7 @@ from asyncio import gather
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from scenarioctl.stores.job_texts import write_schedule
 from scenarioctl.stores.memory import MemoryStore
 from scenarioctl.stores.memory_state import MemoryState
 from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.files_lock import FilesChanged
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.validation import check_id
@@ -652,6 +653,7 @@ class TestSqlite:
             "scenarios.db": 0o600,
             "scenarios.db-wal": 0o600,
             "scenarios.db-shm": 0o600,
+            "scenarios.db.lock": 0o600,
         }
         assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
@@ -841,7 +843,39 @@ class TestSqlite:
             newer.execute("PRAGMA user_version = 99")
             newer.close()
             assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
-            assert message(StoreFailed, store.put_scenario(SECOND)) == sentence
+            assert message(FilesChanged, store.put_scenario(SECOND)) == sentence
+
+    def test_a_store_of_another_version_takes_no_writes_though_its_tables_would_do(self, path: Path) -> None:
+        with opened("sqlite", path.parent) as store:
+            run(store.put_scenario(FIRST))
+            for version in (len(MIGRATIONS) + 1, 3):
+                with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                    database.execute(f"PRAGMA user_version = {version}")
+                words = ("newer",) if version > 3 else ("version 3", "restore")
+
+                assert message(FilesChanged, store.put_scenario(SECOND)) == says(*words, path=path)
+                assert run(store.health()) == says(*words, path=path)
+            with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            run(store.put_scenario(SECOND))
+
+    def test_health_says_that_the_tables_are_of_another_version_before_anything_is_written(
+        self, path: Path
+    ) -> None:
+        with opened("sqlite", path.parent) as store:
+            with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                database.execute("PRAGMA user_version = 99")
+
+            assert message(FilesChanged, store.health()) == says("newer", path=path)
+
+    def test_a_store_that_says_it_has_older_tables_is_refused_in_a_sentence(self, path: Path) -> None:
+        run(open_store(path).close())
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute("PRAGMA user_version = 3")
+
+        with pytest.raises(StoreFailed) as caught:
+            open_store(path)
+        assert str(caught.value) == says("store", "version 3", path=path)
 
     def test_a_store_of_an_older_version_is_brought_up_to_date(
         self, path: Path, monkeypatch: pytest.MonkeyPatch

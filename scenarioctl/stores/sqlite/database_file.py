@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +11,16 @@ from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
 from scenarioctl.stores import Migrated
+from scenarioctl.stores.sqlite.files_lock import FilesChanged, check_neighbors
 from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from scenarioctl.stores.validation import no_tables
 
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
 
-_LOG_BYTES = 64 * 1024 * 1024
+#: Bytes in the write-ahead log before they are moved to the file.  Ids are random, so each write changes pages of their
+#: index that earlier writes changed too: with four times SQLite's 1000 pages, a tenth less is written.
+LOG_BYTES = 16 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 #: Errors of a table that has changed since the store was opened.
@@ -31,8 +34,12 @@ class DatabaseFile:
     path: Path
 
     def open(self) -> sqlite3.Connection:
-        """Return a connection to the file, created and migrated if need be; threads may share it, one at a time."""
+        """Return a connection to the file, created and migrated if need be; threads may share it, one at a time.
+
+        Raise FilesChanged if a process, this one included, has other files of this store open.
+        """
         with self.reporting():
+            check_neighbors(self.path)
             self._create()
             # `all_or_nothing` and `one_moment` begin and end the transactions.
             database = sqlite3.connect(
@@ -124,8 +131,22 @@ class DatabaseFile:
         """Return the version of the file's tables, and change nothing; None if it has none, or if there is no file."""
         if self.is_absent():
             return None
-        with self.reporting(), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
-            return self._version(database) or None
+        with self.reporting():
+            check_neighbors(self.path)
+            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
+                return self._version(database) or None
+
+    def check_version(self, database: sqlite3.Connection) -> None:
+        """Raise FilesChanged if the tables are not those any more that this program opened."""
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise FilesChanged(
+                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, and restart it"
+            )
+        if version < len(MIGRATIONS):
+            raise FilesChanged(
+                f"store {self.name} has tables of version {version}, and had version {len(MIGRATIONS)}: restore it from a backup"
+            )
 
     @property
     def name(self) -> str:
@@ -158,8 +179,10 @@ class DatabaseFile:
         # First, so that a file that is not a database, or not ours, is left as it was found.
         version = self._version(database)
         database.execute("PRAGMA synchronous = FULL")
-        # Otherwise one large import leaves a large write-ahead log for months.
-        database.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        # Whenever the log begins anew, it is cut to this.
+        database.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
+        # `FileGuard.empty_log` does it.
+        database.execute("PRAGMA wal_autocheckpoint = 0")
         _use_wal(database)
         if version != len(MIGRATIONS):
             self._migrate(database)
@@ -173,12 +196,25 @@ class DatabaseFile:
             version = self._version(database)
             for steps in MIGRATIONS[version:]:
                 for step in steps:
-                    if isinstance(step, str):
-                        database.execute(step)
-                    else:
-                        step(database)
+                    self._apply(step, database, version)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _apply(
+        self, step: str | Callable[[sqlite3.Connection], None], database: sqlite3.Connection, version: int
+    ) -> None:
+        try:
+            if isinstance(step, str):
+                database.execute(step)
+            else:
+                step(database)
+        except sqlite3.Error as error:
+            if not version or primary_code(error) not in _OTHER_TABLES:
+                raise
+            raise StoreFailed(
+                f"store {self.name} has other tables than those of version {version}, which it says it has ({error}):"
+                " restore it from a backup"
+            ) from error
 
     def _version(self, database: sqlite3.Connection) -> int:
         """Return how many migrations the file has, if this program may use it."""

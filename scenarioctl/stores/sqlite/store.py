@@ -428,7 +428,10 @@ class SqliteStore:
             # The writer finds out why, and whether it matters.
             with suppress(StoreFailed):
                 await self._write(lambda _: None)
-        return self._writer.trouble() if self._writer is not None else ""
+        trouble = self._writer.trouble() if self._writer is not None else ""
+        if not trouble:
+            await self._read(self._file.check_version)
+        return trouble
 
     async def change_token(self) -> str:
         self._open_if_created()
@@ -450,7 +453,8 @@ class SqliteStore:
             lock.close()
         if self._writer is not None or self._of_threads:
             await asyncio.to_thread(self._end_threads)
-        self._database.close()
+        if self._guard is None or self._guard.let_go(self._database):
+            self._database.close()
 
     def _end_threads(self) -> None:
         if self._writer is not None:

@@ -13,16 +13,14 @@ from typing import Any, TypeVar
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, all_or_nothing, is_busy
-from scenarioctl.stores.sqlite.file_guard import FileGuard, FilesChanged
+from scenarioctl.stores.sqlite.file_guard import FileGuard
+from scenarioctl.stores.sqlite.files_lock import FilesChanged
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
 
 #: Writes in a transaction to which no more are added.
 _BATCH = 256
-#: Pages in the write-ahead log before SQLite moves them to the file.  Ids are random, so each write changes pages of
-#: their index that earlier writes changed too: with four times SQLite's 1000, a tenth less is written.
-_LOG_PAGES = 4000
 #: Seconds for which `trouble` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
 
@@ -45,8 +43,6 @@ class Writer:
         self._file = file
         self._guard = guard
         self._database = file.open()
-        with file.reporting():
-            self._database.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         #: The writes of each turn of the loop. None is the end.
         self._queue: SimpleQueue[list[_Request | None]] = SimpleQueue()
         #: Writes that the thread has not been given yet.
@@ -108,6 +104,7 @@ class Writer:
             outcomes = self._commit(batch)
             # If the files were cut off or replaced meanwhile, this write may be lost with them.
             self._guard.check_for_writing(self._database)
+            self._guard.empty_log(self._database)
         except FilesChanged as changed:
             return [(None, FilesChanged(str(changed))) for _ in batch]
         return outcomes
@@ -118,7 +115,11 @@ class Writer:
         for perform in (self._trust, self._attempt):
             try:
                 with all_or_nothing(self._database):
+                    # Here, so that nobody can migrate the tables meanwhile.
+                    self._file.check_version(self._database)
                     return [perform(request) for request in batch]
+            except FilesChanged:
+                raise
             except Exception as error:
                 # Another process holds the lock: each further try would wait as long as this one.
                 locked = isinstance(error, sqlite3.Error) and is_busy(error)

@@ -1,0 +1,377 @@
+"""The files of a store are damaged under a daemon, with commands that write beside it: what is acknowledged is kept.
+
+Counted is each write that was acknowledged (HTTP 200, or a command's own answer), by when it was asked for.
+
+- *After* the damage was done: none may be lost.  Either it is found by its id once everything has ended and the store is
+  opened again, or it was refused.
+- *Before* that, the damage itself may destroy what was acknowledged: it is the user who removes the only file that has a
+  write.  `DAMAGES` says for each damage whether it does.  Where it doesn't, none may be lost after an orderly stop.
+  Those that the damage destroyed are counted apart.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.stores import open_store
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from tests.daemons import PROGRAM, Daemon, daemon, wait_until
+from tests.messages import says
+from tests.runner import finish as run
+from tests.test_stores import FIRST
+
+pytestmark = pytest.mark.processes
+
+#: Opens the store, writes and closes it, as one command after another does; says when it asks, and the id once it is there.
+COMMANDS = """
+import sys, time
+from dataclasses import replace
+from tests.runner import finish as run
+from tests.test_stores import FIRST
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.stores import open_store
+path, name = sys.argv[1:]
+number = 0
+while True:
+    number += 1
+    asked = time.time()
+    try:
+        store = open_store(path, create=False)
+        try:
+            run(store.put_scenario(replace(FIRST, id=f"{name}{number}", blob=bytes(number % 7 * 900 + 1))))
+        finally:
+            run(store.close())
+        print(asked, f"{name}{number}", flush=True)
+    except ScenarioctlError as error:
+        print(asked, "-", error, flush=True)
+"""
+
+
+@dataclass
+class Files:
+    """The files of a store, and copies of them that are older."""
+
+    store: Path
+    older: Path
+
+    @property
+    def log(self) -> Path:
+        return self.store.with_name(f"{self.store.name}-wal")
+
+    @property
+    def index(self) -> Path:
+        return self.store.with_name(f"{self.store.name}-shm")
+
+    def copy(self) -> None:
+        self.older.mkdir()
+        for file in (self.store, self.log, self.index):
+            shutil.copy(file, self.older)
+
+    def replace(self, file: Path) -> None:
+        """Put the older copy in the place of *file*."""
+        (self.older / file.name).replace(file)
+
+    def overwrite(self, file: Path) -> None:
+        """Write the older copy into *file*."""
+        shutil.copyfile(self.older / file.name, file)
+
+    def migrate(self) -> None:
+        """Do what a newer program does."""
+        with closing(sqlite3.connect(self.store, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("CREATE TABLE IF NOT EXISTS of_the_next_version (a)")
+            database.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+            database.execute("COMMIT")
+
+    def remove(self, *files: Path) -> None:
+        for file in files:
+            file.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """What a user does to the files."""
+
+    do: Callable[[Files], object]
+    #: Whether it destroys what was acknowledged before.
+    destroys: bool = True
+
+
+DAMAGES = {
+    "file removed": Damage(do=lambda files: files.remove(files.store)),
+    "file replaced by an older copy": Damage(do=lambda files: files.replace(files.store)),
+    "file truncated": Damage(do=lambda files: os.truncate(files.store, files.store.stat().st_size // 2)),
+    "file emptied": Damage(do=lambda files: os.truncate(files.store, 0)),
+    "older copy written into the file": Damage(do=lambda files: files.overwrite(files.store)),
+    "file migrated": Damage(do=Files.migrate, destroys=False),
+    "log removed": Damage(do=lambda files: files.remove(files.log), destroys=False),
+    "log replaced by an older copy": Damage(do=lambda files: files.replace(files.log), destroys=False),
+    "log truncated": Damage(do=lambda files: os.truncate(files.log, 5000)),
+    "log emptied": Damage(do=lambda files: os.truncate(files.log, 0)),
+    "older copy written into the log": Damage(do=lambda files: files.overwrite(files.log)),
+    "index removed": Damage(do=lambda files: files.remove(files.index), destroys=False),
+    "index replaced by an older copy": Damage(do=lambda files: files.replace(files.index), destroys=False),
+    "index emptied": Damage(do=lambda files: os.truncate(files.index, 0), destroys=False),
+    "older copy written into the index": Damage(do=lambda files: files.overwrite(files.index)),
+    "log and index removed": Damage(do=lambda files: files.remove(files.log, files.index), destroys=False),
+    "all removed": Damage(do=lambda files: files.remove(*files.store.parent.glob("scenarios.db*"))),
+}
+
+
+COLUMNS = ("rounds", "before", "lost_before", "after", "lost_after", "refused")
+
+
+@dataclass
+class Tally:
+    """What was acknowledged, and what of it is lost."""
+
+    before: int = 0
+    after: int = 0
+    refused: int = 0
+    lost_before: int = 0
+    lost_after: list[str] = field(default_factory=list)
+
+
+class Clients:
+    """Writers: a daemon's, and commands beside it."""
+
+    def __init__(self, one: Daemon, store: Path, commands: int) -> None:
+        self._one = one
+        #: When each was asked for, and its id; an empty one was refused.
+        self._answers: list[tuple[float, str]] = []
+        self._end = threading.Event()
+        self._processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", COMMANDS, str(store), f"command-{number}-"],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(commands)
+        ]
+        self._threads = [threading.Thread(target=self._ask)]
+        self._threads += [threading.Thread(target=self._listen, args=(each,)) for each in self._processes]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> list[tuple[float, str]]:
+        self._end.set()
+        for process in self._processes:
+            process.kill()
+        for thread in self._threads:
+            thread.join(30)
+        for process in self._processes:
+            process.communicate(timeout=30)
+        return self._answers
+
+    def count(self) -> int:
+        return len(self._answers)
+
+    def _ask(self) -> None:
+        number = 0
+        while not self._end.is_set():
+            number += 1
+            asked = time.time()
+            text = f"{number} {'x' * (number % 5 * 700)}"
+            try:
+                status, answer, _ = self._one.ask("/api/create/remark", {"chain": "polkadot", "text": text})
+            except (OSError, json.JSONDecodeError):
+                # The daemon has ended.
+                return
+            self._answers.append((asked, answer["result"] if status == 200 else ""))
+
+    def _listen(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.endswith("\n"):
+                asked, id, *_ = line.split()
+                self._answers.append((float(asked), "" if id == "-" else id))
+
+
+def damage_once(home: Path, damage: Damage, dice: random.Random, *, kill: bool = False) -> Tally:
+    """Let everybody write, do the damage, stop the daemon (or *kill* it), and count what the next process finds."""
+    files = Files(home / "scenarios.db", home / "older")
+    variables = {"SCENARIOCTL_STORE": str(files.store), "SCENARIOCTL_OFFLINE": "1"}
+    seeds = seed(files.store, dice)
+    with daemon(home, variables=variables) as one:
+        clients = Clients(one, files.store, commands=2)
+        try:
+            wait_until(lambda: clients.count() > 20)
+            if dice.random() < 0.5:
+                # So that the file has some of it, and not the log alone.
+                with closing(sqlite3.connect(files.store)) as database:
+                    database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            files.copy()
+            seen = clients.count()
+            wait_until(lambda: clients.count() > seen + dice.randrange(10, 60))
+            damage.do(files)
+            damaged = time.time()
+            seen = clients.count()
+            wait_until(lambda: clients.count() > seen + 20 or one.process.poll() is not None)
+            one.end(signal.SIGKILL if kill else signal.SIGTERM)
+        finally:
+            answers = clients.end()
+        print(one.log)
+    return count(files.store, [*seeds, *answers], damaged)
+
+
+def seed(path: Path, dice: random.Random) -> list[tuple[float, str]]:
+    """Let the file have scenarios before the daemon starts."""
+    path.parent.mkdir()
+    ids = [f"seed-{number}" for number in range(dice.randrange(400))]
+    store = open_store(path)
+    run(store.put_scenarios([replace(FIRST, id=id, blob=dice.randbytes(dice.randrange(6000))) for id in ids]))
+    run(store.close())
+    return [(0, id) for id in ids]
+
+
+def count(store: Path, answers: list[tuple[float, str]], damaged: float) -> Tally:
+    tally = Tally()
+    with reading(store) as is_there:
+        for asked, id in answers:
+            if not id:
+                tally.refused += asked >= damaged
+            elif asked < damaged:
+                tally.before += 1
+                tally.lost_before += not is_there(id)
+            else:
+                tally.after += 1
+                if not is_there(id):
+                    tally.lost_after.append(id)
+    return tally
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Callable[[str], bool]]:
+    """Open the store as the next process does."""
+    with suppress_newer(path):
+        try:
+            store = open_store(path, create=False)
+        except ScenarioctlError as error:
+            print(error)
+            yield lambda _: False
+            return
+
+        def is_there(id: str) -> bool:
+            try:
+                run(store.get_scenario(id))
+            except ScenarioctlError:
+                return False
+            return True
+
+        yield is_there
+        run(store.close())
+
+
+@contextmanager
+def suppress_newer(path: Path) -> Iterator[None]:
+    """Let this program read what the damage has made one of the next version."""
+    if path.exists():
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            try:
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+                if version == len(MIGRATIONS) + 1:
+                    database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            except sqlite3.Error as error:
+                print(error)
+    yield
+
+
+def check(tally: Tally, damage: Damage, *, kill: bool = False) -> None:
+    assert tally.lost_after == []
+    # Who kills the daemon before it has seen that its log is gone destroys what only the log had.
+    assert damage.destroys or kill or tally.lost_before == 0
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("name", [*DAMAGES][::2])
+def test_damage_loses_no_write_that_is_acknowledged_after_it(tmp_path: Path, name: str) -> None:
+    tally = damage_once(tmp_path / "home", DAMAGES[name], random.Random(name))
+
+    assert tally.before >= 20
+    check(tally, DAMAGES[name])
+
+
+def command(store: Path, text: str) -> "subprocess.CompletedProcess[str]":
+    """Write as a user's command does."""
+    environment = os.environ | {"SCENARIOCTL_STORE": str(store), "SCENARIOCTL_OFFLINE": "1"}
+    line = [*PROGRAM, "create", "remark", "--chain", "polkadot", "--text", text]
+    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["seen by the daemon", "not seen before it stops"])
+@pytest.mark.parametrize("ends", [("-wal",), ("-wal", "-shm"), ("-shm",)], ids=" and ".join)
+def test_an_orderly_stop_destroys_nothing_and_no_command_writes_to_other_files(
+    tmp_path: Path, ends: tuple[str, ...], is_seen: bool
+) -> None:
+    store = tmp_path / "home" / "scenarios.db"
+    variables = {"SCENARIOCTL_STORE": str(store), "SCENARIOCTL_OFFLINE": "1"}
+    with daemon(tmp_path / "home", variables=variables) as one:
+        kept = [
+            one.ask("/api/create/remark", {"chain": "polkadot", "text": f"{number}"})[1]["result"]
+            for number in range(5)
+        ]
+        kept.append(command(store, "before").stdout.strip())
+        for end in ends:
+            store.with_name(store.name + end).unlink()
+        if is_seen:
+            assert one.ask("/readyz")[0] == 503
+        refused = command(store, "after")
+        assert one.end() == 0
+    later = command(store, "later")
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == says("in use", "restart the daemon", store=store).within("Error: {}\n")
+    assert later.returncode == 0, later.stderr
+    with closing(sqlite3.connect(store)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        there = {id for (id,) in database.execute("SELECT id FROM scenarios")}
+    assert there == {*kept, later.stdout.strip()}
+
+
+def test_a_daemon_whose_store_becomes_newer_stops_writing(tmp_path: Path) -> None:
+    store = tmp_path / "home" / "scenarios.db"
+    variables = {"SCENARIOCTL_STORE": str(store), "SCENARIOCTL_OFFLINE": "1"}
+    with daemon(tmp_path / "home", variables=variables) as one:
+        remark = {"chain": "polkadot", "text": "gm"}
+        assert one.ask("/api/create/remark", remark)[0] == 200
+        Files(store, tmp_path).migrate()
+        ready = one.ask("/readyz")
+        status, answer, _ = one.ask("/api/create/remark", remark)
+
+    sentence = says("newer scenarioctl", "restart", store=store)
+    assert (status, answer["code"], answer["error"]) == (503, "store_failed", sentence)
+    assert (ready[0], ready[1]["error"]) == (503, sentence.within("the store does not answer: {}"))
+
+
+@pytest.mark.soak
+def test_two_hundred_damages_lose_no_write_that_is_acknowledged_after_them(tmp_path: Path) -> None:
+    dice = random.Random(27)
+    totals: dict[str, Counter[str]] = {name: Counter() for name in DAMAGES}
+    try:
+        for number in range(200):
+            name = [*DAMAGES][number % len(DAMAGES)]
+            kill = dice.randrange(4) == 0
+            tally = damage_once(tmp_path / f"{number}", DAMAGES[name], dice, kill=kill)
+            totals[name].update(rounds=1, **{**vars(tally), "lost_after": len(tally.lost_after)})
+            check(tally, DAMAGES[name], kill=kill)
+            shutil.rmtree(tmp_path / f"{number}")
+    finally:
+        totals["all"] = sum(totals.values(), Counter())
+        print(f"\n| damage | {' | '.join(COLUMNS)} |")
+        for name, total in totals.items():
+            print(f"| {name} | {' | '.join(str(total[key]) for key in COLUMNS)} |")
