@@ -209,6 +209,9 @@ SETTINGS = tuple(
     if each.metadata
 )
 
+#: Kinds of settings that are secrets.  A URL of a store is one if it has a password.
+SECRET_KINDS = ("secret", "signing secret", "targets")
+
 #: Other tables of config.toml.
 _TABLES = ("chains", "tokens")
 
@@ -298,7 +301,7 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
 
 
 def _refused(setting: Setting, value: object, origin: str, reason: str) -> InvalidRequest:
-    shown = "…" if setting.kind == "secret" else shorten(value)
+    shown = "…" if setting.kind in SECRET_KINDS else shorten(value)
     return InvalidRequest(f"{setting.name} {shown} ({origin}) {reason}")
 
 
@@ -387,6 +390,19 @@ def has_password(location: str) -> bool:
     return bool(address.rpartition("@")[0].partition(":")[2]) or not keys.isdisjoint(
         ("password", "sslpassword")
     )
+
+
+def secrets_in(values: Mapping[str, Any]) -> list[str]:
+    """Return the names of the settings in *values* that only their owner may read."""
+    return [
+        setting.name
+        for setting in SETTINGS
+        if (value := values.get(setting.name))
+        and (
+            setting.kind in SECRET_KINDS
+            or (setting.kind in ("store", "server") and isinstance(value, str) and has_password(value))
+        )
+    ]
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:

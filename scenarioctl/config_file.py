@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.config import SETTINGS, read_config, read_value, suggest_setting
+from scenarioctl.config import SETTINGS, read_config, read_value, secrets_in, suggest_setting
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
-from scenarioctl.files import atomic_write
+from scenarioctl.files import atomic_write, is_open
 
 
 def template() -> str:
@@ -42,11 +42,11 @@ def template() -> str:
     return "\n".join(lines)
 
 
-def write_config(path: Path, text: str) -> None:
-    """Write config.toml whole or not at all; only its owner can read a new one."""
+def write_config(path: Path, text: str, *, is_secret: bool = False) -> None:
+    """Write config.toml whole or not at all; only its owner can read a new one, or one that *is_secret*."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, text.encode(), mode=0o600)
+        atomic_write(path, text.encode(), mode=0o600, is_secret=is_secret)
     except OSError as error:
         reason = (
             "a file is where its folder should be" if isinstance(error, FileExistsError) else error.strerror
@@ -54,10 +54,10 @@ def write_config(path: Path, text: str) -> None:
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
 
 
-def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
+def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> list[str]:
     """Set *key* to *value* in config.toml, keeping the rest of the file with its comments.
 
-    *judge* gets the whole new document and raises if it is invalid.
+    *judge* gets the whole new document and raises if it is invalid.  Return what `write_value` returns.
     """
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
@@ -87,13 +87,16 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
         raise InvalidRequest(
             f"key {shorten(key)} is not a setting, {suggest_setting(key, [*settings, 'chains.NAME.SETTING'])}"
         )
-    write_value(path, names, parsed, judge=judge)
+    return write_value(path, names, parsed, judge=judge)
 
 
 def write_value(
     path: Path, names: Sequence[str], value: Any, *, judge: Callable[[Mapping[str, Any]], object]
-) -> None:
-    """Set the key *names* of config.toml to *value*, or remove it if that is None, keeping the rest of the file."""
+) -> list[str]:
+    """Set the key *names* of config.toml to *value*, or remove it if that is None, keeping the rest of the file.
+
+    Return the names of the secrets for which the file was closed to others, who could read it before.
+    """
     document = read_config(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -111,7 +114,10 @@ def write_value(
     else:
         table[names[-1]] = value
     judge(document)
-    write_config(path, _edit(text, list(names), value, document))
+    secrets = secrets_in(document)
+    closed_for = secrets if is_open(path) else []
+    write_config(path, _edit(text, list(names), value, document), is_secret=bool(secrets))
+    return closed_for
 
 
 def _parse_value(value: str) -> Any:

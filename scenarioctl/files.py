@@ -11,17 +11,20 @@ def reason_of(error: OSError | ValueError) -> str:
     return "a path cannot contain a NUL character"
 
 
-def atomic_write(path: Path, data: bytes, *, mode: int) -> None:
+def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False) -> None:
     """Replace the file *path*, or leave it as it is if anything fails, even the power; OSError says what.
 
     A file that is there keeps its permissions and, if this process may set it, its owner; a new one gets *mode*, less
-    the umask.
+    the umask.  If *is_secret* and everybody could read the file, only its owner can read it from now on.
     """
+    is_closed = is_secret and is_open(path)
     temporary = path.with_name(f".scenarioctl-{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             _keep_access(path, descriptor)
+            if is_closed:
+                os.fchmod(descriptor, 0o600)
             file.write(data)
             file.flush()
             os.fsync(descriptor)
@@ -34,6 +37,14 @@ def atomic_write(path: Path, data: bytes, *, mode: int) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def is_open(path: Path) -> bool:
+    """Return whether users who are neither the owner of the file nor in its group can read or write it."""
+    try:
+        return bool(path.stat().st_mode & 0o006)
+    except OSError:
+        return False
 
 
 def _keep_access(path: Path, descriptor: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 
 from scenarioctl.config import (
     SETTINGS,
+    Settings,
     has_password,
     load_settings,
     parse_config,
     read_value,
+    secrets_in,
     without_password,
 )
 from scenarioctl.config_file import set_value, template, write_value
@@ -449,6 +452,58 @@ def test_a_config_written_anew_is_as_readable_as_before(tmp_path: Path) -> None:
     set_value(config, "rate", "2", judge=accept)
 
     assert (first, config.stat().st_mode & 0o777) == (0o600, 0o644)
+
+
+#: Every secret that config.toml can have; docs/security.md names them.
+SECRETS = {
+    "token": "sctl_secret",
+    "notify": "https://hooks.example.org/T0/B0/key",
+    "notify_secret": "whsec_cmVwbGFjZSBtZSB3aXRoIHlvdXIgb3duIHNlY3JldA==",
+}
+
+
+@pytest.mark.parametrize("key", SECRETS)
+def test_a_secret_closes_a_config_that_everybody_could_read_and_says_so(
+    scenarioctl: Run, tmp_path: Path, key: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("rate = 1\n")
+    config.chmod(0o644)
+
+    ended = scenarioctl("--config", str(config), "config", "set", key, SECRETS[key])
+    again = scenarioctl("--config", str(config), "config", "set", "rate", "2")
+
+    assert ended.err == says(key, "mode 600", config=config).within("{}\n")
+    assert (ended.code, config.stat().st_mode & 0o777) == (0, 0o600)
+    assert (again.err, again.code) == ("", 0)
+
+
+def test_a_password_of_a_store_closes_the_config_whatever_is_set(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('store = "postgresql://me:secret@db.example.org/scenarios"\n')
+    config.chmod(0o664)
+
+    ended = scenarioctl("--config", str(config), "config", "set", "rate", "2")
+
+    assert ended.err == says("store", "mode 600", config=config).within("{}\n")
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_group_that_somebody_let_read_the_config_goes_on_reading_it(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    config.chmod(0o640)
+
+    assert set_value(config, "token", "sctl_secret", judge=accept) == []
+    assert config.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_list_of_secrets_has_every_setting_that_is_not_shown() -> None:
+    hidden = {each.name for each in fields(Settings) if each.metadata and not each.repr}
+
+    assert hidden == {*SECRETS, "store", "store_listen"}
+    assert set(secrets_in(dict.fromkeys(hidden, "postgresql://me:secret@db/scenarios"))) == hidden
+    assert secrets_in({"store": "/scenarios.db", "store_listen": "", "token": ""}) == []
 
 
 def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:

@@ -149,6 +149,19 @@ def test_a_store_tells_its_version_and_size(scenarioctl: Run, tmp_path: Path) ->
         assert said in there["text"]
 
 
+def test_a_secret_that_every_user_can_read_is_a_problem(scenarioctl: Run, tmp_path: Path) -> None:
+    config = configure(tmp_path, 'token = "sctl_secret"\nnotify = ["https://hooks.example.org/key"]\n')
+    line = ("--config", config, "--offline", "--json", "doctor")
+    Path(config).chmod(0o644)
+    broken = read(scenarioctl(*line))["config"]
+    Path(config).chmod(0o600)
+    mended = read(scenarioctl(*line))["config"]
+
+    assert (broken["ok"], broken["advice"]) == (False, f"chmod 600 {config}")
+    assert broken["text"] == says("token, notify", "can read it", config=config)
+    assert mended["ok"] is True
+
+
 @pytest.mark.parametrize(
     ("text", "word"), [("ofline = true", "ofline"), ("[[[", "not TOML"), ('offline = "maybe"', "maybe")]
 )

@@ -20,17 +20,17 @@ def config() -> None:
 @config.command()
 def show() -> None:
     """Show the settings in effect and where each comes from."""
-    from scenarioctl.config import SETTINGS, without_password
+    from scenarioctl.config import SECRET_KINDS, SETTINGS, without_password
     from scenarioctl.model.notifications import describe_target
 
     settings = open_application().settings
-    values = {each.name: getattr(settings, each.name) for each in SETTINGS} | {
+    kinds = {each.name: each.kind for each in SETTINGS}
+    values = {each.name: getattr(settings, each.name) for each in SETTINGS}
+    values |= {name: "(set)" if values[name] else "" for name in values if kinds[name] in SECRET_KINDS} | {
         "store": without_password(settings.store),
         "store_listen": without_password(settings.store_listen),
         "cache": str(settings.cache),
-        "token": "(set)" if settings.token else "",
         "notify": tuple(describe_target(each.url, each.format) for each in settings.notify),
-        "notify_secret": "(set)" if settings.notify_secret else "",
     }
     chains, tokens = sorted(settings.chains), sorted(settings.tokens)
     print_table(
@@ -95,7 +95,7 @@ def set_(key: str, value: str) -> None:
     target = _target()
     if key in {"store", "store_listen"}:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
-    set_value(target, key, value, judge=_judge)
+    _tell_of_secrets(target, set_value(target, key, value, judge=_judge))
     _print_path(target)
 
 
@@ -123,7 +123,7 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
     if remove:
         if name not in known:
             raise NotFound(f"token {shorten(name)} is not in {target}")
-        write_value(target, names, None, judge=_judge)
+        _tell_of_secrets(target, write_value(target, names, None, judge=_judge))
         _print_path(target)
         _tell_of_reload()
         return
@@ -133,10 +133,19 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
         )
     good_for = read_scopes([part.strip() for part in (scopes or "read").split(",")], field="scopes")
     made, digest = new_token()
-    write_value(target, names, {"sha256": digest, "scopes": good_for}, judge=_judge)
+    written = {"sha256": digest, "scopes": good_for}
+    _tell_of_secrets(target, write_value(target, names, written, judge=_judge))
     answer = {"token": made, "name": name, "scopes": good_for, "config": str(target)}
     emit(answer, lambda: click.echo(made))
     _tell_of_reload()
+
+
+def _tell_of_secrets(target: Path, closed_for: list[str]) -> None:
+    if closed_for:
+        tell(
+            f"Every user of this machine could read {target}, which has a secret ({', '.join(closed_for)})."
+            " Now only its owner can (mode 600)."
+        )
 
 
 def _tell_of_reload() -> None:

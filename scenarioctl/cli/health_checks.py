@@ -101,8 +101,17 @@ def check_config(settings: "Settings") -> HealthCheck:
     """Describe config.toml, which was read: an unknown key or a wrong value was refused."""
     if not settings.config.exists():
         return HealthCheck("config", True, f"{settings.config} does not exist, the defaults apply")
-    changed = sum(origin == "config.toml" for origin in settings.origins.values())
-    return HealthCheck("config", True, f"{settings.config}, {changed} settings, no unknown keys")
+    from scenarioctl.config import secrets_in
+    from scenarioctl.files import is_open
+
+    written = {
+        name: getattr(settings, name) for name, origin in settings.origins.items() if origin == "config.toml"
+    }
+    secrets = secrets_in(written)
+    if secrets and is_open(settings.config):
+        text = f"{settings.config} has a secret ({', '.join(secrets)}), and every user of this machine can read it"
+        return HealthCheck("config", False, text, f"chmod 600 {settings.config}")
+    return HealthCheck("config", True, f"{settings.config}, {len(written)} settings, no unknown keys")
 
 
 def check_store(app: "Application") -> HealthCheck:
