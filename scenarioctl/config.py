@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
+from scenarioctl.files import read_file
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget
@@ -212,6 +213,9 @@ SETTINGS = tuple(
 #: Kinds of settings that are secrets.  A URL of a store is one if it has a password.
 SECRET_KINDS = ("secret", "signing secret", "targets")
 
+#: Bytes of config.toml.
+_CONFIG_LIMIT = 4 * 1024 * 1024
+
 #: Other tables of config.toml.
 _TABLES = ("chains", "tokens")
 
@@ -248,7 +252,7 @@ def config_path(flag: str | None, environment: Mapping[str, str]) -> Path:
 def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     """Return the content of config.toml; empty if it does not exist and is not *required*."""
     try:
-        text = path.read_bytes()
+        text = read_file(path, limit=_CONFIG_LIMIT)
     except FileNotFoundError:
         if required:
             raise InvalidRequest(
@@ -257,6 +261,8 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be read: {error.strerror}") from None
+    if len(text) > _CONFIG_LIMIT:
+        raise InvalidRequest(f"config {shorten(str(path), 200)} is larger than {_CONFIG_LIMIT} bytes")
     written = parse_config(text, path)
     known = [*(setting.name for setting in SETTINGS), *_TABLES]
     for key in written:

@@ -1,7 +1,13 @@
-"""Files that are replaced whole or not at all."""
+"""Files that users name: read within a limit, and replaced whole or not at all."""
 
+import errno
 import os
+import select
+import stat
 from pathlib import Path
+
+#: Seconds to wait for the first byte of a pipe.
+_PIPE_SECONDS = 60.0
 
 
 def reason_of(error: OSError | ValueError) -> str:
@@ -9,6 +15,23 @@ def reason_of(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return "a path cannot contain a NUL character"
+
+
+def read_file(path: Path, *, limit: int) -> bytes:
+    """Return what is in the file *path*, or its first *limit* + 1 bytes; OSError says why it can't be read.
+
+    A pipe, as shells make it of `<(…)`, must have something within a minute.
+    """
+    # Opened otherwise, a pipe that nobody writes to is waited for without end.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            if not select.select([file], (), (), _PIPE_SECONDS)[0]:
+                raise OSError(
+                    errno.ETIMEDOUT, f"nothing was written to this pipe for {_PIPE_SECONDS:g} seconds"
+                )
+            os.set_blocking(descriptor, True)
+        return file.read(limit + 1)
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False) -> None:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, NotFound, TooLarge, shorten
-from scenarioctl.files import reason_of
+from scenarioctl.files import read_file, reason_of
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -36,8 +36,7 @@ def read_bytes(path: str, *, field: str, limit: int) -> bytes:
         if path == "-":
             data = sys.stdin.buffer.read(limit + 1)
         else:
-            with Path(path).open("rb") as file:
-                data = file.read(limit + 1)
+            data = read_file(Path(path), limit=limit)
     except FileNotFoundError:
         raise NotFound(
             f"{field} {shorten(path, 200)} does not exist, expected the path of a file, or - for stdin"
