@@ -7,7 +7,7 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.input import read_tx
+from scenarioctl.cli.input import read_payload, read_tx
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
 
@@ -34,19 +34,25 @@ from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
     help="With --draft: the job whose draft was signed. The draft is marked as sent.",
 )
 @option("--draft", metavar="SEQ", default="", help="The draft that was signed, by its seq in job mempool.")
+@option(
+    "--expect",
+    metavar="FILE",
+    help="What was to be signed: the answer of tx payload, or SignerPayloadJSON. Anything else is not sent. - reads stdin.",
+)
 @click.option("--again", is_flag=True, help="Send once more what was sent before, if no block has it.")
 @option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
-def broadcast(tx: str, **fields: Any) -> None:
+def broadcast(tx: str, expect: str | None, **fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
     It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
-    nonce. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
+    nonce. With --expect, it also has to be what was to be signed, with the same call, signer, nonce, era, tip, fee asset and
+    metadata hash. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
     """
     from scenarioctl.cli.progress import shown_progress
 
-    tx = read_tx(tx)
+    tx, payload = read_tx(tx), read_payload(expect, field="expect")
     with shown_progress() if fields["wait"] else nullcontext():
-        result = perform(tx=tx, **fields)
+        result = perform(tx=tx, expect=payload, **fields)
     answer = result.answer
     if "block" not in answer:
         print_answer(result, plain="hash")

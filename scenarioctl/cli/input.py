@@ -12,9 +12,9 @@ TX_LIMIT = 16 * 1024 * 1024
 IMPORT_LIMIT = 32 * 1024 * 1024
 
 
-def read_tx(tx: str) -> str:
+def read_tx(tx: str, *, field: str = "tx") -> str:
     """Return a transaction's hex as the line gives it, or stdin for `-`."""
-    return read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+    return read_text(tx, field=field, limit=TX_LIMIT).strip() if tx == "-" else tx
 
 
 def read_text(path: str, *, field: str, limit: int) -> str:
@@ -46,3 +46,12 @@ def read_bytes(path: str, *, field: str, limit: int) -> bytes:
     if len(data) > limit:
         raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
     return data
+
+
+def read_payload(path: str | None, *, field: str) -> object:
+    """Return the JSON of the payload in the file *path*, or on stdin for `-`; None for no path."""
+    if path is None:
+        return None
+    from scenarioctl.formats.documents import parse_json
+
+    return parse_json(read_text(path, field=field, limit=TX_LIMIT), field=field)

@@ -8,7 +8,7 @@ import click
 from scenarioctl.cli.check_report import draw_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import asked_for_data, perform, print_answer, tell
-from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
+from scenarioctl.cli.input import read_payload, read_tx
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_json
 from scenarioctl.cli.sent_report import draw_status
@@ -172,7 +172,13 @@ def check(tx: str, **fields: Any) -> None:
     metavar="FILE",
     help="The answer of tx payload, or SignerPayloadJSON. - reads stdin.",
 )
-@option("--signature", metavar="0xHEX", required=True, help="The signature, made by any wallet.")
+@option("--signature", metavar="0xHEX", default="", help="The signature, made by any wallet.")
+@option(
+    "--signed-transaction",
+    metavar="HEX|-",
+    default="",
+    help="In place of --signature: the whole transaction, as some wallets return it. It is refused unless it is what was to be signed.",
+)
 @option(
     "--scheme",
     metavar="KIND",
@@ -181,18 +187,16 @@ def check(tx: str, **fields: Any) -> None:
     help="sr25519, ed25519, ecdsa or ethereum. Default: the one that matches.",
 )
 @signer_options
-def assemble(tx: str, payload: str | None, **fields: Any) -> None:
+def assemble(tx: str, payload: str | None, signed_transaction: str, **fields: Any) -> None:
     """Join a transaction and its signature, and print the signed transaction.
 
-    Pass what was signed: --payload, the payload's hex, or the transaction with the options that made its payload.
-    A signature that does not match is refused.
+    Pass what was to be signed: --payload, the payload's hex, or the transaction with the options that made its payload.
+    A signature that does not match is refused, and so is a whole signed transaction of anything else: another call,
+    signer, nonce, era, tip, fee asset or metadata hash.
     """
-    given = None
-    if payload is not None:
-        from scenarioctl.formats.documents import parse_json
-
-        given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
-    print_answer(perform(tx=read_tx(tx), payload=given, **fields), plain="tx")
+    given = read_payload(payload, field="payload")
+    signed = read_tx(signed_transaction, field="signed_transaction")
+    print_answer(perform(tx=read_tx(tx), payload=given, signed_transaction=signed, **fields), plain="tx")
 
 
 @tx.command(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar
 
 from scenarioctl.application import Application
@@ -15,6 +16,7 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
 from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (
     SentRecord,
@@ -61,6 +63,9 @@ class Broadcast:
     job: str = ""
     #: `seq` of that draft.
     draft: int | str = ""
+    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. A transaction that is anything
+    #: else is not sent.
+    expect: Any = None
     #: Send a transaction that was sent before once more. It is refused unless the chain shows that no block has it.
     again: bool = False
 
@@ -104,6 +109,9 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     seconds = _check_waiting(request)
     data = parse_hex(request.tx, field="tx")
     known = app.known_runtime(chain)
+    expected = None
+    if request.expect is not None:
+        _, expected = find_payload(app, request.expect, field="expect", chain=chain.name)
     draft = await find_signed_draft(app, request.job, request.draft)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
@@ -118,6 +126,9 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         # The connected chain's runtime is the one that judges.
         doubt = None
         signed = await aside(decode_for_chain, chain, table, data, others)
+        if expected is not None:
+            to_sign = await read_expected(app, chain, table, expected, field="expect")
+            await aside(partial(require_expected, field="tx"), app, chain, table, data, to_sign)
         standing = await read_signer_state(client, table, signed)
         warnings = [await check_signature(client, table, data, signed, standing, others, aside)]
     except (ChainUnreachable, ChainRefused) as error:

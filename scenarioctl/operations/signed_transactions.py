@@ -1,6 +1,5 @@
 """Assemble a signed transaction from a payload and a signature made elsewhere."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
+from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     SignerFields,
@@ -32,14 +32,17 @@ _IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "fee_asset", "met
 
 @dataclass(frozen=True, kw_only=True)
 class AssembleTransaction(SignerFields):
-    """Join a transaction and its signature into what is broadcast."""
+    """Join a transaction and its signature into what is broadcast, or show that what a wallet made of it is that transaction."""
 
     #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.
     tx: str = ""
     #: Left out, it is the one whose genesis hash *payload* names.
     chain: str = ""
     #: 0x hex: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with or without the byte that says which.
-    signature: str
+    signature: str = ""
+    #: In place of *signature*: 0x hex of the whole transaction, as a wallet that writes it itself returns it. It is refused
+    #: unless it is what was to be signed.
+    signed_transaction: str = ""
     #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes); left out, the one that fits.
     scheme: str = ""
     #: In place of *tx*: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
@@ -56,20 +59,16 @@ class SignedTransaction(RuntimeUsed):
 
 
 async def assemble_transaction(app: Application, request: AssembleTransaction) -> Result[SignedTransaction]:
-    """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
+    """Return the signed extrinsic; InvalidRequest for one of something else, or a signature that is not the sender's under this payload."""
     from scenarioctl.transactions.extrinsic import extrinsic_hash
-    from scenarioctl.transactions.signing.signatures import SCHEMES
-    from scenarioctl.transactions.signing.signed_transaction import assemble
 
-    signature = parse_hex(request.signature, field="signature")
-    if request.scheme != "":
-        read_choice(request.scheme, field="scheme", choices=SCHEMES)
+    signature, whole = _read_signed(request)
     if request.payload is not None:
         chain, to_sign, table = await _read_wallet_payload(app, request)
     else:
         chain, to_sign, table = await _read_tx(app, request)
     scheme, data = await read_aside(
-        app, to_sign.payload, assemble, table, chain, to_sign, signature, scheme=request.scheme
+        app, whole or to_sign.payload, _join, app, chain, table, to_sign, signature, whole, request.scheme
     )
     return Result(
         answer={
@@ -80,6 +79,43 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
             **runtime_used(table, offline=app.settings.offline),
         }
     )
+
+
+def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
+    """Return the signature and the whole signed transaction, one of which is empty."""
+    from scenarioctl.transactions.signing.signatures import SCHEMES
+
+    if request.signature and request.signed_transaction:
+        raise InvalidRequest("signature and signed_transaction are both given, expected only one")
+    if not request.signed_transaction:
+        if not request.signature:
+            raise InvalidRequest("signature is missing, expected it, or the whole signed_transaction")
+        signature = parse_hex(request.signature, field="signature")
+        if request.scheme != "":
+            read_choice(request.scheme, field="scheme", choices=SCHEMES)
+        return signature, b""
+    if request.scheme != "":
+        raise InvalidRequest(
+            f"scheme {shorten(request.scheme)} cannot be combined with signed_transaction, which says it itself: leave it out"
+        )
+    return b"", parse_hex(request.signed_transaction, field="signed_transaction")
+
+
+def _join(
+    app: Application,
+    chain: "Chain",
+    table: "RuntimeTable",
+    to_sign: "PayloadToSign",
+    signature: bytes,
+    whole: bytes,
+    scheme: str,
+) -> tuple[str, bytes]:
+    """Return the kind of signature and the signed extrinsic: *whole*, or what *to_sign* and *signature* make."""
+    from scenarioctl.transactions.signing.signed_transaction import assemble
+
+    field = "signed_transaction" if whole else "tx"
+    data = whole or assemble(table, chain, to_sign, signature, scheme=scheme)[1]
+    return require_expected(app, chain, table, data, to_sign, field=field), data
 
 
 async def _read_tx(
@@ -131,46 +167,17 @@ async def _read_tx(
 async def _read_wallet_payload(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
-
     if request.tx:
         raise InvalidRequest("tx and payload are both given, expected only one")
     _refuse_beside(request, "payload")
-    given, name = request.payload, request.chain
-    if isinstance(given, Mapping) and isinstance(given.get("signer_payload"), Mapping):
-        # The answer of `tx payload`, which names its chain too.
-        name = name or str(given.get("chain", ""))
-        given = given["signer_payload"]
-    if not isinstance(given, Mapping):
-        raise InvalidRequest(
-            f"payload {shorten(request.payload)} is not an object, expected the answer of tx payload, or SignerPayloadJSON"
-        )
-    chain = _chain_of(app, name, given.get("genesisHash"))
+    chain, given = find_payload(app, request.payload, field="payload", chain=request.chain)
     table = await app.runtime(chain)
-    method = given.get("method")
-    to_sign = await read_aside(
-        app, method if isinstance(method, str) else "", read_wallet_payload, table, chain, given
-    )
+    to_sign = await read_expected(app, chain, table, given, field="payload")
     if request.sender and chain.account_format.parse(request.sender, field="sender") != to_sign.account:
         raise InvalidRequest(
             f"sender {shorten(request.sender, 80)} is not the account of payload, which has the address {shorten(given.get('address'), 80)}"
         )
     return chain, to_sign, table
-
-
-def _chain_of(app: Application, name: str, genesis: object) -> "Chain":
-    if name:
-        return app.registry.find(name)
-    found = [chain for chain in app.registry.all() if chain.genesis and chain.genesis == str(genesis).lower()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InvalidRequest(
-            f"chain is missing, and the genesis hash of payload belongs to several chains: {', '.join(chain.name for chain in found)}"
-        )
-    raise InvalidRequest(
-        f"chain is missing, and the genesis hash of payload ({shorten(genesis, 80)}) belongs to no known chain"
-    )
 
 
 def _refuse_beside(request: AssembleTransaction, what: str) -> None:

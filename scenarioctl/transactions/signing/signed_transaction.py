@@ -127,40 +127,42 @@ def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: by
     return PayloadToSign(account=account, call_data=data[:end], extra=extra, payload=data)
 
 
-def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any]) -> PayloadToSign:
-    """Return what polkadot.js's SignerPayloadJSON says is to be signed."""
-    account = chain.account_format.parse(given.get("address"), field="payload.address")
+def read_wallet_payload(
+    table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any], *, field: str = "payload"
+) -> PayloadToSign:
+    """Return what polkadot.js's SignerPayloadJSON, given in *field*, says is to be signed."""
+    account = chain.account_format.parse(given.get("address"), field=f"{field}.address")
     version = given.get("version", 4)
     if version != 4:
-        raise InvalidRequest(f"payload.version {shorten(version)} is not supported, expected 4")
-    spec = _number(given, "specVersion")
-    _check_versions(table, chain, spec, _number(given, "transactionVersion"), "payload")
-    genesis = parse_hash(given.get("genesisHash"), field="payload.genesisHash")
-    _check_genesis(chain, genesis, "payload")
+        raise InvalidRequest(f"{field}.version {shorten(version)} is not supported, expected 4")
+    spec = _number(given, field, "specVersion")
+    _check_versions(table, chain, spec, _number(given, field, "transactionVersion"), field)
+    genesis = parse_hash(given.get("genesisHash"), field=f"{field}.genesisHash")
+    _check_genesis(chain, genesis, field)
     names = [extension.identifier for extension in table.extensions]
     stated = given.get("signedExtensions", names)
     if stated != names:
         raise InvalidRequest(
-            f"payload.signedExtensions {shorten(stated)} does not match {table}, expected: {', '.join(names)}"
+            f"{field}.signedExtensions {shorten(stated)} does not match {table}, expected: {', '.join(names)}"
         )
-    mode = _number(given, "mode", 0)
+    mode = _number(given, field, "mode", 0)
     metadata_hash = (
-        parse_hash(given["metadataHash"], field="payload.metadataHash")
+        parse_hash(given["metadataHash"], field=f"{field}.metadataHash")
         if given.get("metadataHash") is not None
         else None
     )
-    call_data = parse_hex(given.get("method"), field="payload.method")
+    call_data = parse_hex(given.get("method"), field=f"{field}.method")
     try:
         call = table.decode_call(call_data)
     except InvalidRequest as error:
-        raise InvalidRequest(f"payload.method is not a valid call of {chain.name}: {error}") from None
+        raise InvalidRequest(f"{field}.method is not a valid call of {chain.name}: {error}") from None
     options = SigningOptions(
-        nonce=_number(given, "nonce"),
-        tip=_number(given, "tip", 0),
-        era=parse_era(given.get("era"), field="payload.era"),
+        nonce=_number(given, field, "nonce"),
+        tip=_number(given, field, "tip", 0),
+        era=parse_era(given.get("era"), field=f"{field}.era"),
         genesis_hash=genesis,
-        block_hash=parse_hash(given.get("blockHash"), field="payload.blockHash"),
-        asset_id=read_asset_id(table, chain, given.get("assetId"), field="payload.assetId"),
+        block_hash=parse_hash(given.get("blockHash"), field=f"{field}.blockHash"),
+        asset_id=read_asset_id(table, chain, given.get("assetId"), field=f"{field}.assetId"),
         mode=mode,
         metadata_hash=metadata_hash,
     )
@@ -191,7 +193,7 @@ def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
         )
 
 
-def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
+def _number(given: Mapping[str, Any], field: str, name: str, otherwise: int | None = None) -> int:
     """Return a number that is one, its digits, or its 0x hex, as polkadot.js writes it."""
     value = given.get(name, otherwise)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -204,4 +206,4 @@ def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -
             return int(text[2:], 16)
         except ValueError:
             pass
-    raise InvalidRequest(f"payload.{name} {shorten(value)} is not a number, expected digits or 0x hex")
+    raise InvalidRequest(f"{field}.{name} {shorten(value)} is not a number, expected digits or 0x hex")

@@ -52,17 +52,24 @@ def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tabl
 
 def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, ...]:
     """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in another asset."""
+    tip, paid_in = read_payments(extensions, chain, assets)
+    said = (tip and f"a tip of {tip}", paid_in and f"its fee paid in {paid_in}")
+    return tuple(filter(None, said))
+
+
+def read_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, str]:
+    """Return the tip in *extensions*, and the asset that pays the fee in place of the native one; each empty for none."""
     phrases = _phrases(chain, assets, lambda _: None)
-    said = []
+    tip_said = asset_said = ""
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
         value = extensions.get(identifier)
         tip = value.get("tip") if isinstance(value, Mapping) else value
         if isinstance(tip, int) and tip:
-            said.append(f"a tip of {phrases.native(tip)}")
+            tip_said = phrases.native(tip)
         paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
         if paid_in is not None:
-            said.append(f"its fee paid in {phrases.asset(paid_in)}")
-    return tuple(said)
+            asset_said = phrases.asset(paid_in)
+    return tip_said, asset_said
 
 
 def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
