@@ -1,4 +1,4 @@
-// The third step: the payload, how long it is valid, and the ways to have it signed.
+// The third step: the payload, how long it is valid, and the ways to have it signed; what comes back is compared with it.
 
 import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
@@ -69,8 +69,10 @@ export function signatureStep(transaction, done, signal) {
         clear();
         done({ tx, hash, until: blocks?.last ?? 0 });
       };
-      const take = async (signature) => finish(await post("/api/tx/assemble", { payload, signature }));
-      if (account.wallet) fill(ways, walletWay(account, payload, take, finish), hidden(payload, take));
+      // The daemon compares what was signed with this payload, which no wallet gets to change.
+      const assemble = async (signed) => finish(await post("/api/tx/assemble", { payload, ...signed }));
+      const take = (signature) => assemble({ signature });
+      if (account.wallet) fill(ways, walletWay(account, payload, assemble), hidden(payload, take));
       else {
         const others = await otherWays(payload, take);
         if (number !== run) return;
@@ -114,7 +116,7 @@ export function signatureStep(transaction, done, signal) {
       return h("details", { ontoggle: toggled }, h("summary", {}, "Sign another way"), place);
     }
 
-    function walletWay(from, payload, take, finish) {
+    function walletWay(from, payload, assemble) {
       const title = titleOf(from.wallet);
       const said = h("div", { "aria-live": "polite" });
       const button = h("button", { type: "button", class: "primary", onclick: sign }, `Sign with ${title}`);
@@ -127,12 +129,12 @@ export function signatureStep(transaction, done, signal) {
         fill(said, h("p", {}, `Waiting for ${title}. Compare what its window shows, and confirm there. `, h("button", { type: "button", onclick: stop }, "Stop waiting")));
         try {
           const answer = await signWith(from, payload.signer_payload, waiting.signal);
-          if (answer.signedTransaction) finish(await verified(answer.signedTransaction, from));
-          else if (answer.signature) await take(answer.signature);
+          if (answer.signedTransaction) await assemble({ signed_transaction: answer.signedTransaction });
+          else if (answer.signature) await assemble({ signature: answer.signature });
           else throw new Error(`${title} returned no signature. Nothing was sent.`);
           fill(said);
         } catch (error) {
-          fill(said, error.name !== "AbortError" && problemOf(error));
+          fill(said, error.name !== "AbortError" && refusalOf(error, title));
         } finally {
           button.disabled = false;
           signal.removeEventListener("abort", stop);
@@ -157,24 +159,6 @@ export function signatureStep(transaction, done, signal) {
     return payload;
   }
 
-  // Returns a transaction that a wallet has signed and written itself, if it does what was shown.
-  async function verified(tx, account) {
-    let decoded;
-    try {
-      decoded = await post("/api/tx/decode", { chain: transaction.chain, tx }, signal);
-    } catch (error) {
-      if (error.status !== 422) throw error;
-      throw new Error(`${titleOf(account.wallet)} returned something else than a transaction (${error.message}). It is not sent.`);
-    }
-    if (decoded.form !== "signed extrinsic" || decoded.call_data !== callToSign()) {
-      throw new Error(`${titleOf(account.wallet)} signed another transaction than the one shown here: it ${decoded.says}. It is not sent.`);
-    }
-    if (String(decoded.signature.signer) !== account.here) {
-      throw new Error(`${titleOf(account.wallet)} signed for ${decoded.signature.signer}, not for ${account.here}. It is not sent.`);
-    }
-    return { tx, hash: decoded.hash };
-  }
-
   async function otherWays(payload, take) {
     const json = JSON.stringify(payload.signer_payload, null, 2);
     const codes = transaction.accountBytes === 32 ? await payloadCodes(payload.vault_payload, signal) : null;
@@ -195,6 +179,19 @@ export function signatureStep(transaction, done, signal) {
 
   clear();
   return { body, open, clear };
+}
+
+// What a wallet signed in place of what it was given, as the daemon read it.
+function refusalOf(error, title) {
+  if (error.code !== "invalid_request") return problemOf(error);
+  const differences = error.body.differences;
+  if (!Array.isArray(differences)) return problemOf(new Error(`What ${title} returned is refused, and nothing was sent: ${error.message}`));
+  return h("div", { class: "problem", role: "alert" },
+    h("p", {}, `${title} signed something else than this page showed. Nothing was sent.`),
+    h("table", {},
+      h("caption", { class: "offscreen" }, "What differs"),
+      h("thead", {}, h("tr", {}, ["Part", "Signed", "Shown"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, differences.map(({ part, signed, expected }) => h("tr", {}, [part, signed, expected].map((words) => h("td", {}, words)))))));
 }
 
 function advancedFields({ symbol }, account, fee) {

@@ -78,7 +78,10 @@ export function unfit(account, chain) {
   return "";
 }
 
-// Has the wallet of `account` sign; returns what it answers, `{signature, signedTransaction}`.
+// A copy of plain data in which nothing can be changed.
+const frozen = (data) => JSON.parse(JSON.stringify(data), (_, value) => Object.freeze(value));
+
+// Has the wallet of `account` sign; returns what it answers, `{signature, signedTransaction}`. It gets a copy of the payload.
 export async function signWith(account, payload, signal) {
   const title = titleOf(account.wallet);
   const { accounts, signer } = await connect(account.wallet, signal);
@@ -87,7 +90,7 @@ export async function signWith(account, payload, signal) {
   }
   if (typeof signer?.signPayload !== "function") throw new Error(`${title} can't sign transactions. Sign another way.`);
   try {
-    const answer = await answered(signer.signPayload(payload), LIMITS.sign, "no answer", signal);
+    const answer = await answered(signer.signPayload(frozen(payload)), LIMITS.sign, "no answer", signal);
     return { signature: hexOf(answer?.signature), signedTransaction: hexOf(answer?.signedTransaction) };
   } catch (error) {
     if (error.name === "AbortError") throw error;
