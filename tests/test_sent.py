@@ -25,6 +25,8 @@ SENT = SentTransaction(
     valid_until=1063,
     job="aJob",
     draft=7,
+    scenario="aJob",
+    node="pay",
     searched=984,
 )
 OTHER = SentTransaction(chain="kusama", hash=SENT.hash, sent=NOW + 1, at_block=0, searched=0)
@@ -121,6 +123,20 @@ class TestEveryStore:
 
         assert dict(alone) == {7: later}
         assert dict(run(store.sent().of_drafts([7]))) == {7: SENT}
+
+    def test_a_scenario_has_the_transaction_of_each_step_that_was_sent_last(self, store: Store) -> None:
+        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, draft=8)
+        whole = replace(SENT, hash="0x" + "44" * 32, sent=NOW + 1, job="", draft=None, node="")
+        another = replace(SENT, hash="0x" + "55" * 32, scenario="bJob")
+        expired = replace(SENT, hash="0x" + "66" * 32, sent=NOW + 9, state=SentState.EXPIRED)
+        for each in (SENT, later, OTHER, whole, another, expired):
+            run(store.sent().add(each))
+
+        found = run(store.sent().of_scenarios(["aJob", "cJob", ""]))
+
+        assert dict(found) == {("aJob", "pay"): later, ("aJob", ""): whole}
+        assert dict(run(store.sent().of_scenarios([]))) == {}
+        assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {("bJob", "pay")}
 
     def test_the_oldest_go(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in (memory_sent, sqlite_sent, postgres_sent):

@@ -191,9 +191,7 @@ async def draft_first(
 
     carried = carried or CarriedData(diagram)
     drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
-    if not drafting:
-        raise InvalidRequest("this scenario has no step that drafts a transaction")
-    place = find_step_place(step, [node.id for node, _ in drafting]) if step != "" else 0
+    place = find_step_place(step, [node.id for node, _ in drafting])
     node = drafting[place][0]
     needed = [node]
     for earlier, _ in reversed(drafting[:place]):
@@ -210,8 +208,18 @@ async def draft_first(
         raise type(error)(f"node {shorten(node.id)}: {error}") from None
 
 
+def find_drafting_node(diagram: "Diagram", step: int | str) -> str:
+    """Return the id of the node of *step*, or of the first one that drafts a transaction."""
+    nodes = [node.id for node in diagram.in_order() if _draft_of(node) is not None]
+    return nodes[find_step_place(step, nodes)]
+
+
 def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
-    """Return the place of *step* among the *nodes* that draft a transaction."""
+    """Return the place of *step* among the *nodes* that draft a transaction; the first for an empty one."""
+    if not nodes:
+        raise InvalidRequest("this scenario has no step that drafts a transaction")
+    if step == "":
+        return 0
     text = str(step)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if 1 <= number <= len(nodes):

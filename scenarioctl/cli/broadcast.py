@@ -35,6 +35,18 @@ from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
 )
 @option("--draft", metavar="SEQ", default="", help="The draft that was signed, by its seq in job mempool.")
 @option(
+    "--scenario",
+    metavar="ID",
+    default="",
+    help="The scenario whose transaction was signed. It is then known as sent.",
+)
+@option(
+    "--step",
+    metavar="N",
+    default="",
+    help="With --scenario: which of its transactions (default the first): its number, the id of its node, or all for those of scenario batch.",
+)
+@option(
     "--expect",
     metavar="FILE",
     help="What was to be signed: the answer of tx payload, or SignerPayloadJSON. Anything else is not sent. - reads stdin.",

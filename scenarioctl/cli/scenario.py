@@ -66,7 +66,7 @@ def scenario() -> None:
 def list_(**fields: Any) -> None:
     """List the stored scenarios, the newest first: id, date, what it does.
 
-    Name and tags, the receiver and the last run have columns if any of the rows has one.
+    Name and tags, the receiver, the last run, and when it was sent have columns if any of the rows has one.
     """
     page = perform(**fields).answer
     shown = page["scenarios"]
@@ -78,8 +78,9 @@ def list_(**fields: Any) -> None:
         "what": lambda row: row["title"],
         "receiver": lambda row: _shown_address(row["receiver"]),
         "last run": lambda row: _last_run(row["last_run"]),
+        "sent": lambda row: row["sent"] and brief_time(row["sent"]["date"]),
     }
-    for name in ("name", "tags", "receiver", "last_run"):
+    for name in ("name", "tags", "receiver", "last_run", "sent"):
         if not any(row.get(name) for row in shown):
             del columns[name.replace("_", " ")]
     print_table(page, tuple(columns), ([cell(row) for cell in columns.values()] for row in shown))
@@ -87,6 +88,12 @@ def list_(**fields: Any) -> None:
 
 def _last_run(run: Mapping[str, Any] | None) -> str | None:
     return f"{brief_time(run['finished'])} {run['outcome']}" if run else None
+
+
+def _say_sent(sent: Mapping[str, Any]) -> str:
+    which = f"Node {sent['node']}" if sent["node"] else "All of it"
+    before = ", before its last change" if sent["changed_since"] else ""
+    return f"{which}: sent on {short_time(sent['date'])}{before}: {sent['outcome']}. See tx status {sent['chain']} {sent['hash']}"
 
 
 def _shown_address(address: str | None) -> str | None:
@@ -119,6 +126,8 @@ def show(**fields: Any) -> None:
         for problem in answer["problems"]:
             what = "Waiting for data" if problem.get("waiting") else "Problem"
             click.echo(f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
+        for sent in answer["sent"]:
+            click.echo(f"\n{printable(_say_sent(sent))}")
 
     print_answer(view, draw=draw)
 

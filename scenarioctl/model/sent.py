@@ -39,6 +39,10 @@ class SentTransaction:
     #: The job and the draft that it was made of; empty and None if it was made of none.
     job: str = ""
     draft: int | None = None
+    #: The scenario that it was made of, with a job or without one, and the node of its step; no node: all of its
+    #: transactions in one.  Empty if it was made of none.
+    scenario: str = ""
+    node: str = ""
     state: SentState = SentState.UNCERTAIN
     #: No block up to this one has it, and none of them can change any more.
     searched: int

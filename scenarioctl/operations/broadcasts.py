@@ -25,6 +25,7 @@ from scenarioctl.operations.sent_records import (
     state_of,
     write_record,
 )
+from scenarioctl.operations.sent_scenarios import find_signed_step
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -63,6 +64,11 @@ class Broadcast:
     job: str = ""
     #: `seq` of that draft.
     draft: int | str = ""
+    #: Id of the scenario whose transaction was signed, so that it is known as sent.
+    scenario: str = ""
+    #: Which of its transactions (default the first): a number, counted from 1 among the steps that draft one, or the id of a
+    #: node; `all` if all of them were signed as one.
+    step: int | str = ""
     #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. A transaction that is anything
     #: else is not sent.
     expect: Any = None
@@ -113,6 +119,9 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     if request.expect is not None:
         _, expected = find_payload(app, request.expect, field="expect", chain=chain.name)
     draft = await find_signed_draft(app, request.job, request.draft)
+    if draft is not None and request.scenario:
+        raise InvalidRequest("job and scenario are both given, expected only one")
+    step = await find_signed_step(app, request.scenario, request.step)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
         return await read_aside(app, data, work, *args)
@@ -156,6 +165,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         signed,
         number=standing.number,
         draft=draft,
+        step=step,
         again=request.again,
     )
     submission = Submission(

@@ -10,6 +10,7 @@ from scenarioctl.operations.built_transactions import (
 )
 from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.sent_scenarios import warn_of_scenario
 from scenarioctl.operations.signing_fields import check_output_format
 from scenarioctl.operations.stored_diagrams import open_scenario
 
@@ -43,5 +44,5 @@ async def batch_scenario(app: Application, request: BatchScenario) -> Result[Bat
     return Result(
         answer={**result.answer, "count": len(transaction.call.args["calls"])},
         notes=result.notes,
-        warnings=result.warnings,
+        warnings=(*result.warnings, *await warn_of_scenario(app, request.id)),
     )

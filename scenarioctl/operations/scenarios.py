@@ -20,6 +20,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
+from scenarioctl.operations.sent_scenarios import SentScenario, read_sent
 from scenarioctl.operations.signing_fields import (
     WrittenTransaction,
     check_output_format,
@@ -229,6 +230,8 @@ class ScenarioRow(_MaybeLabeled):
     receiver: str | None
     #: Null if it never ran.
     last_run: LastRun | None
+    #: Its transaction that was sent last; null if none was.
+    sent: SentScenario | None
     summary: str
     chains: list[str]
     created: "Timestamp"
@@ -256,6 +259,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
     )
     ids = [row.id for row in page.items]
     titles, runs = await titles_of(app, ids), await last_runs_of(app, ids)
+    sent = await read_sent(app, {row.id: row.updated for row in page.items})
     rows: list[ScenarioRow] = [
         {
             "id": row.id,
@@ -263,6 +267,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
             "title": titles[row.id].text if row.id in titles else row.summary,
             "receiver": (titles[row.id].receiver or None) if row.id in titles else None,
             "last_run": runs.get(row.id),
+            "sent": next(iter(sent.get(row.id, ())), None),
             "summary": row.summary,
             "chains": list(row.chains),
             "created": timestamp(row.created),
@@ -325,6 +330,8 @@ class ScenarioDetails(_MaybeLabeled):
     nodes: list[StepText]
     edges: list[EdgeEnds]
     problems: list[StepProblem]
+    #: The transaction of each step that was sent last, the newest first.
+    sent: list[SentScenario]
 
 
 async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:
@@ -366,6 +373,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
             "nodes": nodes,
             "edges": [{"source": edge.source, "target": edge.target} for edge in diagram.edges],
             "problems": found,
+            "sent": (await read_sent(app, {stored.id: stored.updated})).get(stored.id, []),
         }
     )
 

@@ -38,16 +38,16 @@ async def read_marks(app: Application, entries: Sequence["MempoolEntry"]) -> dic
     """Return the mark of each draft that was sent, by its seq."""
     found = await app.store.sent().of_drafts([entry.seq for entry in entries])
     jobs = {entry.seq: entry.job for entry in entries}
+    # In a store that was restored to an earlier time, another draft may have this number.
+    return {seq: mark_of(each) for seq, each in found.items() if each.job == jobs[seq]}
+
+
+def mark_of(sent: SentTransaction) -> SentMark:
     return {
-        seq: {
-            "hash": each.hash,
-            "state": each.state.value,
-            "block_number": each.block_number,
-            "success": read_effects(each).get("success"),
-        }
-        for seq, each in found.items()
-        # In a store that was restored to an earlier time, another draft may have this number.
-        if each.job == jobs[seq]
+        "hash": sent.hash,
+        "state": sent.state.value,
+        "block_number": sent.block_number,
+        "success": read_effects(sent).get("success"),
     }
 
 
@@ -128,9 +128,12 @@ async def write_record(
     *,
     number: int,
     draft: "MempoolEntry | None",
+    step: tuple[str, str],
     again: bool,
 ) -> SentRecord:
     """Write down that the transaction may have been sent, now that the best block is *number*.
+
+    It was made of *draft*, or of *step*: the id of a scenario and of a node.
 
     Conflict if it was sent before, unless *again* and the chain shows that no block since then has it.  A free nonce
     shows nothing: it starts at 0 again for an account that was removed because it was empty.
@@ -139,6 +142,7 @@ async def write_record(
     from scenarioctl.transactions.submission.tracking import AT_ONCE, FORK
 
     mortal = decode_era(signed.era)
+    scenario, node = step if draft is None else (draft.job, draft.draft.node)
     transaction = SentTransaction(
         chain=chain.name,
         hash=hash,
@@ -149,6 +153,8 @@ async def write_record(
         valid_until=None if mortal is None else era_start(signed.era, number + 1) + mortal[0] - 1,
         job="" if draft is None else draft.job,
         draft=None if draft is None else draft.seq,
+        scenario=scenario,
+        node=node,
         searched=max(number - FORK, 0),
     )
     sent = app.store.sent()

@@ -89,22 +89,25 @@ async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.operations.sent_scenarios import warn_of_scenario
     from scenarioctl.operations.stored_diagrams import open_scenario
 
     diagram = await open_scenario(app, request.scenario, yes=request.yes)
-    transaction = (await draft_first(app, diagram, step=request.step)).transaction
+    drafted = await draft_first(app, diagram, step=request.step)
+    transaction = drafted.transaction
     chain = app.registry.find(transaction.chain)
     return Unsigned(
         chain=chain,
         table=await app.runtime(chain),
         call=transaction.call,
         call_data=transaction.call_data,
-        warnings=transaction.warnings,
+        warnings=(*transaction.warnings, *await warn_of_scenario(app, request.scenario, drafted.node)),
         notes=transaction.notes,
     )
 
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
+    from scenarioctl.operations.sent_scenarios import warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
     entry = await _find_draft(app, request)
@@ -124,12 +127,17 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     late: tuple[str, ...] = ()
     if draft.expires is not None and app.clock() >= draft.expires:
         late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
+    sent = await app.store.sent().of_drafts([entry.seq])
     return Unsigned(
         chain=chain,
         table=unsigned.table,
         call=unsigned.call,
         call_data=unsigned.call_data,
-        warnings=(*unsigned.warnings, *late),
+        warnings=(
+            *unsigned.warnings,
+            *late,
+            *warn_of_sent(name, [each for each in sent.values() if each.job == entry.job]),
+        ),
     )
 
 

@@ -177,6 +177,8 @@ TABLES = (
             "valid_until": int | None,
             "job": str,
             "draft": int | None,
+            "scenario": str,
+            "node": str,
             "state": str,
             "searched": int,
             "block": str,

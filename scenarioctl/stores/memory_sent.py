@@ -58,8 +58,19 @@ class MemorySent:
 
     async def of_drafts(self, drafts: Collection[int]) -> Mapping[int, SentTransaction]:
         wanted = set(drafts)
-        newest = sorted(
+        return {
+            each.draft: each
+            for each in self._newest_last()
+            if each.draft is not None and each.draft in wanted
+        }
+
+    async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
+        wanted = set(scenarios) - {""}
+        return {(each.scenario, each.node): each for each in self._newest_last() if each.scenario in wanted}
+
+    def _newest_last(self) -> list[SentTransaction]:
+        """Return all, those before the others that have expired."""
+        return sorted(
             self.state.sent.values(),
             key=lambda each: (each.state is not SentState.EXPIRED, each.sent, each.chain, each.hash),
         )
-        return {each.draft: each for each in newest if each.draft is not None and each.draft in wanted}

@@ -33,7 +33,13 @@ RUN_COLUMNS = "seq, planned, started, finished, drafts, failure, steps"
 #: The columns that `read_notifications` takes.
 NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
 #: The columns that `read_sent` takes and `sent_row` gives.
-SENT_COLUMNS = "chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, state, searched, block, block_number, effects, revision"
+SENT_COLUMNS = "chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, revision"
+#: Selects what `SentTransactions.of_scenarios` returns, for the scenarios that its argument selects.
+NEWEST_OF_SCENARIOS = (
+    f"SELECT {SENT_COLUMNS} FROM (SELECT {SENT_COLUMNS}, row_number() OVER (PARTITION BY scenario, node"  # noqa: S608
+    " ORDER BY CASE WHEN state = 'expired' THEN 1 ELSE 0 END, sent DESC, chain DESC, hash DESC) AS place"
+    " FROM sent_transactions WHERE scenario IN ({scenarios}) AND scenario <> '') AS ranked WHERE place = 1"
+)
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 15
 

@@ -35,3 +35,9 @@ class SentTransactions(Protocol):
 
         One that has expired is returned only if all of the draft's have: another one may be in a block.
         """
+
+    async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
+        """Return the transaction that was sent last for each scenario of these and each of its nodes, by both.
+
+        One that has expired is returned only if all of that node have: another one may be in a block.
+        """

@@ -287,6 +287,17 @@ _SENT_TRANSACTIONS = (
     "CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL",
 )
 
+_SENT_OF_SCENARIOS = (
+    "ALTER TABLE sent_transactions"
+    """ ADD COLUMN scenario text COLLATE "C" NOT NULL DEFAULT '', ADD COLUMN node text NOT NULL DEFAULT ''""",
+    # A job has the id of its scenario; which step it drafted isn't known any more if the draft is gone.
+    """
+    UPDATE sent_transactions AS sent SET scenario = job, node = coalesce(
+        (SELECT node FROM mempool WHERE mempool.seq = sent.draft AND mempool.job = sent.job), ''
+    ) WHERE job <> ''
+    """,
+)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (
     Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
@@ -307,6 +318,10 @@ MIGRATIONS = (
     Migration(statements=("ALTER TABLE mempool ADD COLUMN human text NOT NULL DEFAULT ''",), compatible=1),
     Migration(statements=_SENT_TRANSACTIONS, compatible=1),
     Migration(statements=("ALTER TABLE runs ADD COLUMN steps text NOT NULL DEFAULT ''",), compatible=1),
+    Migration(statements=_SENT_OF_SCENARIOS, compatible=1),
+    Migration(
+        index=("sent_by_scenario", "ON sent_transactions (scenario, node) WHERE scenario <> ''"), compatible=1
+    ),
 )
 VERSION = len(MIGRATIONS)
 

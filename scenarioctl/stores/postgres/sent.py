@@ -6,7 +6,7 @@ from typing import Any
 
 from scenarioctl.model.sent import SentTransaction
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.rows import SENT_COLUMNS, read_sent, sent_row
+from scenarioctl.stores.rows import NEWEST_OF_SCENARIOS, SENT_COLUMNS, read_sent, sent_row
 from scenarioctl.stores.sent import MOST
 
 
@@ -40,6 +40,16 @@ class PostgresSent:
         if not drafts:
             return {}
         found: dict[int, SentTransaction] = await self._read(partial(_of_drafts, drafts=drafts))
+        return found
+
+    async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
+        # No text of the store has a NUL.
+        wanted = [id for id in scenarios if "\0" not in id]
+        if not wanted:
+            return {}
+        found: dict[tuple[str, str], SentTransaction] = await self._read(
+            partial(_of_scenarios, scenarios=wanted)
+        )
         return found
 
 
@@ -102,3 +112,13 @@ async def _of_drafts(connection: Connection, *, drafts: Collection[int]) -> dict
     )
     found = map(read_sent, await rows.fetchall())
     return {each.draft: each for each in found if each.draft is not None}
+
+
+async def _of_scenarios(
+    connection: Connection, *, scenarios: Collection[str]
+) -> dict[tuple[str, str], SentTransaction]:
+    rows = await connection.execute(
+        NEWEST_OF_SCENARIOS.format(scenarios="SELECT unnest(%s::text[])"), (list(scenarios),)
+    )
+    found = map(read_sent, await rows.fetchall())
+    return {(each.scenario, each.node): each for each in found}

@@ -397,6 +397,18 @@ _SENT_TRANSACTIONS = (
 
 _STEPS_OF_RUNS = ("ALTER TABLE runs ADD COLUMN steps TEXT NOT NULL DEFAULT ''",)
 
+_SENT_OF_SCENARIOS = (
+    "ALTER TABLE sent_transactions ADD COLUMN scenario TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sent_transactions ADD COLUMN node TEXT NOT NULL DEFAULT ''",
+    # A job has the id of its scenario; which step it drafted isn't known any more if the draft is gone.
+    """
+    UPDATE sent_transactions SET scenario = job, node = coalesce(
+        (SELECT node FROM mempool WHERE mempool.seq = draft AND mempool.job = sent_transactions.job), ''
+    ) WHERE job <> ''
+    """,
+    "CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> ''",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -410,4 +422,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _FOR_HOME,
     _SENT_TRANSACTIONS,
     _STEPS_OF_RUNS,
+    _SENT_OF_SCENARIOS,
 )

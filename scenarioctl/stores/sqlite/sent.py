@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from scenarioctl.model.sent import SentTransaction
-from scenarioctl.stores.rows import SENT_COLUMNS, read_sent, sent_row
+from scenarioctl.stores.rows import NEWEST_OF_SCENARIOS, SENT_COLUMNS, read_sent, sent_row
 from scenarioctl.stores.sent import MOST
 
 
@@ -39,6 +39,14 @@ class SqliteSent:
             return {}
         found: dict[int, SentTransaction] = await self._read(
             partial(_of_drafts, drafts=drafts), long=len(drafts) > 200
+        )
+        return found
+
+    async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
+        if not scenarios:
+            return {}
+        found: dict[tuple[str, str], SentTransaction] = await self._read(
+            partial(_of_scenarios, scenarios=scenarios), long=len(scenarios) > 200
         )
         return found
 
@@ -96,3 +104,12 @@ def _of_drafts(database: Connection, *, drafts: Collection[int]) -> dict[int, Se
     )
     found = map(read_sent, rows)
     return {each.draft: each for each in found if each.draft is not None}
+
+
+def _of_scenarios(
+    database: Connection, *, scenarios: Collection[str]
+) -> dict[tuple[str, str], SentTransaction]:
+    rows = database.execute(
+        NEWEST_OF_SCENARIOS.format(scenarios="SELECT value FROM json_each(?)"), (json.dumps(list(scenarios)),)
+    )
+    return {(each.scenario, each.node): each for each in map(read_sent, rows)}
