@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { account, grouped, when } from "./format.js";
+import { sentLine } from "./sent.js";
 
 const COLUMNS = ["Scenario", "Receiver", "Last run", "Created"];
 
@@ -20,11 +21,12 @@ export function scenarioTable(caption, rows) {
 }
 
 export function scenarioRow(scenario) {
-  const { id, name, title, summary, receiver, last_run: run, tags = [], created } = scenario;
+  const { id, name, title, summary, receiver, last_run: run, sent, tags = [], created } = scenario;
   return h("tr", {},
     h("th", { scope: "row", title: summary },
       h("a", { href: scenarioLink(id), "data-key": `scenario ${id}` }, nameOf(scenario)),
       name && h("p", { class: "does" }, grouped(title)),
+      sent && sentLine(sent, id),
       h("p", { class: "hint" }, h("code", {}, id), tags.map((tag) => [" ", h("span", { class: "tag" }, tag)]))),
     h("td", { class: "receiver", "data-label": receiver ? "Receiver" : null }, receiver ? account(receiver) : ""),
     h("td", { "data-label": run ? "Last run" : null }, run ? [outcome(run.outcome), " ", when(run.finished)] : ""),

@@ -5,14 +5,19 @@ import { tree } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { account, amount, grouped, when } from "./format.js";
 import { progressOf } from "./progress.js";
+import { sentLink } from "./sent.js";
 import { forget, keep, keptByHash } from "./signed.js";
-
-export const sentLink = (chain, hash, more = {}) => `#/tx/?${new URLSearchParams({ chain, hash, ...more })}`;
 
 // With the scenario, to go back to: a job is known to the daemon.
 function linkOf({ chain, hash, source }) {
   const scenario = new URLSearchParams(source).get("scenario");
   return sentLink(chain, hash, scenario && { scenario });
+}
+
+// What it was made of, which the daemon then knows as sent.
+function madeOf({ draft, source }) {
+  const { scenario, node = "", batch } = Object.fromEntries(new URLSearchParams(source));
+  return draft ?? (scenario ? { scenario, step: batch ? "all" : node } : {});
 }
 
 // Whether the transaction may have been sent although an error came back: only the daemon itself can say that it was not.
@@ -35,10 +40,10 @@ export function sendStep(record, signal, discard) {
     allow(false);
     fill(said, h("p", {}, "Sending…"));
     keep(record.source, { ...record, sending: true });
-    const { chain, signed, draft } = record;
+    const { chain, signed } = record;
     try {
       // It goes on when somebody leaves the view, so it has no signal.
-      await post("/api/chain/Broadcast", { chain, tx: signed, ...draft });
+      await post("/api/chain/Broadcast", { chain, tx: signed, ...madeOf(record) });
       leave(true);
     } catch (error) {
       if (error.body?.state) leave(error.body.state !== "uncertain");
@@ -193,7 +198,7 @@ function again(record, status, look, signal) {
     button.disabled = true;
     fill(said);
     try {
-      await post("/api/chain/Broadcast", { chain: record.chain, tx: record.signed, ...record.draft, ...(status.state === "uncertain" && { again: true }) });
+      await post("/api/chain/Broadcast", { chain: record.chain, tx: record.signed, ...madeOf(record), ...(status.state === "uncertain" && { again: true }) });
       forget(record.hash);
       await look();
     } catch (error) {

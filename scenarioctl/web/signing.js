@@ -4,12 +4,12 @@
 import { get, onGone, post } from "./api.js";
 import { accountStep } from "./accounts.js";
 import { keepArrival } from "./arrivals.js";
-import { forgetBatch, keepBatch } from "./batches.js";
 import { argumentsOf } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { account as shown } from "./format.js";
 import { progressOf } from "./progress.js";
-import { sendStep, sentLink } from "./sending.js";
+import { sendStep } from "./sending.js";
+import { sentFor, sentLink, sentNotices } from "./sent.js";
 import { signatureStep } from "./signature.js";
 import { forget, keep, kept } from "./signed.js";
 import { simulationStep } from "./simulation.js";
@@ -53,20 +53,21 @@ function readSource(query) {
 async function load(source, record, signal) {
   const draw = source.job ? draftOf : source.batch ? batchOf : stepOf;
   const found = record ?? await draw(source, signal);
-  const [decoded, chain] = await Promise.all([
+  const [before, decoded, chain] = await Promise.all([
+    sentBefore(source, record, signal),
     post("/api/tx/decode", { chain: found.chain, tx: found.tx }, signal),
     get(`/api/chains/${encodeURIComponent(found.chain)}`, {}, signal),
   ]);
   return {
     chain: found.chain, tx: found.tx, chainRow: chain, chainTitle: chain.title || chain.name, symbol: chain.symbol, role: chain.role, decimals: chain.decimals, accountBytes: chain.account_bytes,
-    callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, batch: found.batch ?? null, sent: found.sent ?? null,
+    callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, batch: found.batch ?? null, before: () => [draftBefore(found), before()],
   };
 }
 
 // Signed as one transaction, the steps of a scenario are checked each alone too.
 async function batchOf({ scenario }, signal) {
-  const [{ revision }, batch] = await Promise.all([post("/api/scenario/show", { id: scenario }, signal), post("/api/scenario/batch", { id: scenario }, signal)]);
-  return { chain: batch.chain, tx: batch.tx, warnings: batch.warnings, batch: { scenario, revision } };
+  const batch = await post("/api/scenario/batch", { id: scenario }, signal);
+  return { chain: batch.chain, tx: batch.tx, warnings: batch.warnings, batch: { scenario } };
 }
 
 async function stepOf({ scenario, node = "" }, signal) {
@@ -93,16 +94,28 @@ function what(transaction, refresh) {
     h("h2", { id: "what" }, `On ${chainTitle}`),
     h("p", { class: "says" }, decoded.says),
     transaction.warnings.map((warning) => h("p", { class: "notice" }, warning)),
-    sentBefore(transaction),
+    transaction.before(),
     argumentsOf(decoded, transaction.tx),
     h("div", { class: "actions" }, copyButton("Copy hex", transaction.tx), refresh));
 }
 
 // A second signature of a draft makes another transaction, which pays once more.
-function sentBefore({ chain, sent }) {
+function draftBefore({ chain, sent }) {
   if (!sent || sent.state === "expired") return null;
   return h("p", { class: "notice" }, sent.state === "uncertain" ? "This draft was signed before and may have been sent. " : "This draft was signed and sent before. ",
     h("a", { href: sentLink(chain, sent.hash) }, "See what became of it"), ". If you sign it again, you pay again.");
+}
+
+// Returns what makes the notices about a transaction of a scenario that was sent before.
+async function sentBefore({ scenario, node, batch }, record, signal) {
+  // The daemon warns of a batch itself.
+  if (!scenario || batch) return () => [];
+  const { sent } = await post("/api/scenario/show", { id: scenario }, signal).catch((error) => {
+    // What was signed already outlives its scenario.
+    if (record && error.status === 404) return { sent: [] };
+    throw error;
+  });
+  return () => sentNotices(sentFor(sent, node), scenario, Boolean(node), signal);
 }
 
 // A transaction that was signed in this tab and not sent yet.
@@ -111,7 +124,6 @@ function waiting(record, transaction, start, signal) {
   const discard = h("button", { type: "button", class: "danger", onclick: async () => {
     if (!confirm("Discard the signature? The transaction has not been sent.")) return;
     forget(record.hash);
-    if (record.batch) forgetBatch(record.batch);
     try {
       await start();
     } catch (error) {
@@ -172,9 +184,8 @@ function steps(transaction, source, name, signal) {
 
   function signed({ tx, hash, until }) {
     const signing = { ...transaction, ...transaction.toSign };
-    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }), ...(transaction.batch && { batch: transaction.batch.scenario }) };
+    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, until, ...(transaction.draft && { draft: transaction.draft }) };
     keep(name, record);
-    if (transaction.batch) keepBatch(transaction.batch.scenario, { chain: record.chain, hash, revision: transaction.batch.revision });
     fill(all, waiting(record, signing, async () => { location.reload(); }, signal));
     all.querySelector("#step-send").focus();
   }

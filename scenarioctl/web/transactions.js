@@ -1,14 +1,16 @@
 // The transactions of a scenario, each with what it does and the button to sign it.
 
 import { onGone, post } from "./api.js";
-import { batchSent, batchable } from "./batches.js";
+import { batchable } from "./batches.js";
 import { argumentsOf, hexOf } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { amount } from "./format.js";
+import { sentFor, sentNotices } from "./sent.js";
 
 export function transactionPart(scenario, signal) {
   const place = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting…"));
   const heading = h("h2", { id: "transaction" }, "Unsigned transaction");
+  const { sent } = scenario;
   let outage = false;
 
   async function draft() {
@@ -19,15 +21,17 @@ export function transactionPart(scenario, signal) {
       const several = result.transactions ?? [];
       heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
       const rows = several.length ? several : [{ ...result, warnings: full.warnings }];
-      const [count, sent] = await Promise.all([batchable(scenario.id, rows, signal), batchSent(scenario, signal)]);
+      const count = await batchable(scenario.id, rows, signal);
+      const others = several.length ? sent.filter((each) => each.node && !rows.some(({ node }) => node === each.node)) : [];
       fill(place,
+        sentNotices(others, scenario.id, false, signal),
         several.length > 1 && h("p", { class: "hint" }, count ? "Sign each one by itself, in this order, or all of them as one." : "Each one is signed and sent by itself, in this order."),
         count > 0 && together(scenario, count),
-        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, sent, signal)))),
+        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, signal)))),
         h("div", { class: "actions" }, h("button", { type: "button", onclick: draft }, "Refresh")));
     } catch (error) {
       if (signal.aborted) return;
-      fill(place, problemOf(error), h("p", {}, h("button", { type: "button", onclick: draft }, "Try again")));
+      fill(place, sentNotices(sent, scenario.id, false, signal), problemOf(error), h("p", {}, h("button", { type: "button", onclick: draft }, "Try again")));
       outage = error.code === "gone";
     }
   }
@@ -43,8 +47,7 @@ function together({ id }, count) {
     h("span", { class: "hint" }, `One signature for all ${count}: the chain does all of them, or none.`));
 }
 
-// `sent` makes what is said of a batch that was signed.
-function transaction(scenario, row, first, sent, signal) {
+function transaction(scenario, row, first, signal) {
   const { node = "" } = row;
   const step = scenario.nodes.find(({ id }) => id === node);
   if (row.error) {
@@ -71,7 +74,7 @@ function transaction(scenario, row, first, sent, signal) {
   // Each is decoded by a request of its own: the others when somebody looks.
   if (first) decode();
   const details = first ? more : h("details", { ontoggle: ({ target }) => { if (target.open && !more.childElementCount) decode(); } }, h("summary", {}, "Details"), more);
-  return h("article", { class: "card" }, says, sent?.(), warnings, h("div", { class: "actions" }, sign), details);
+  return h("article", { class: "card" }, says, sentNotices(sentFor(scenario.sent, node), scenario.id, Boolean(node), signal), warnings, h("div", { class: "actions" }, sign), details);
 }
 
 function facts(row, decoded) {

@@ -46,12 +46,21 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
     assert (call.pallet, call.method, len(call.args["calls"])) == ("Utility", "batch_all", 2)
     page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
     page.open(SCENARIO.format(scenario))
-    page.wait_for("Sent in one transaction with the others, which is in no block yet.")
+    page.wait_for("Sent just now in one transaction with the others: ")
     chain.include()
     page.open(SCENARIO.format(scenario))
-    page.wait_for("in block 1004. If you sign it again, you pay again.")
+    page.wait_for(
+        "in block 1004 of polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+    )
 
-    assert page.text().count("Sent in one transaction with the others in block 1004.") == 2
+    assert page.text().count("Sent just now in one transaction with the others: in block 1004") == 2
+    # Somebody who is about to sign one of them, or all of them again, is told so.
+    page.find(".transactions a.primary").click()
+    page.wait_for(
+        "in block 1004 of polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+    )
+    page.open(f"/#/sign/?scenario={scenario}&batch=all")
+    page.wait_for("If you sign it again, you pay again.")
 
 
 def test_a_batch_that_failed_marks_nothing_as_sent(started: Started) -> None:
@@ -62,10 +71,8 @@ def test_a_batch_that_failed_marks_nothing_as_sent(started: Started) -> None:
     chain.include(PAID, failed({"Token": "FundsUnavailable"}))
     page.open(SCENARIO.format(scenario))
 
-    page.wait_for(
-        "The transaction that did all of them failed in block 1004: nothing was moved, and its fee is spent."
-    )
-    assert "Sent in one transaction" not in page.text()
+    page.wait_for("It failed there, and its fee is spent.")
+    page.wait(lambda: "you pay again" not in page.text())
 
 
 def test_a_batch_that_cannot_be_paid_as_a_whole_does_not_pass(started: Started) -> None:
@@ -122,4 +129,4 @@ def test_a_changed_scenario_says_that_its_batch_was_of_an_earlier_one(started: S
     post(daemon, "/api/scenario/rename", {"id": scenario, "name": "salaries"})
     page.open(SCENARIO.format(scenario))
 
-    page.wait_for("Before the last change, the scenario was signed as one transaction.")
+    page.wait_for("in one transaction with the others, before the last change of the scenario: ")

@@ -288,6 +288,46 @@ def test_a_link_that_names_no_transaction_is_refused(page: Page) -> None:
     page.wait_for("it needs a scenario, or a job and its draft")
 
 
+def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
+    page, daemon, _, chain = started
+    scenario = a_transfer(daemon)
+    signed = sign_in_wallet(page, to_the_wallet(page, f"scenario={scenario}"))
+    send(page, chain, signed)
+    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    chain.include()
+    page.wait_for("It is in block 1004 of polkadot")
+    chain.finalize()
+    page.wait_for("It is in block 1004 of polkadot, finalized.")
+
+    told = "Sent just now: in block 1004, finalized. See what became of it."
+    page.open("/#/")
+    page.wait_for(told)
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for(f"{told} If you sign it again, you pay again.")
+    page.find("main a[href^='#/sign/']").click()
+    page.wait_for("1. Account", f"{told} If you sign it again, you pay again.")
+    page.find("main a[href^='#/tx/?chain=polkadot&hash=0x']").click()
+    page.wait_for("It is in block 1004 of polkadot, finalized.")
+
+
+def test_one_step_that_was_sent_says_nothing_of_another(started: Started) -> None:
+    page, daemon, _, chain = started
+    steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("first", "second")]
+    scenario = a_flow(daemon, {"steps": steps})
+    nodes = post(daemon, "/api/scenario/show", {"id": scenario})["nodes"]
+    first, second = (node["id"] for node in nodes if node["type"] == "action")
+    payload = to_the_wallet(page, f"scenario={scenario}&node={first}")
+    send(page, chain, sign_in_wallet(page, payload))
+    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("If you sign it again, you pay again.")
+    assert page.text().count("If you sign it again, you pay again.") == 1
+    page.open(f"/#/sign/?scenario={scenario}&node={second}")
+    page.wait_for("1. Account")
+    assert "you pay again" not in page.text()
+
+
 # Every transaction, every draft
 
 

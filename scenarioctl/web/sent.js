@@ -1,0 +1,44 @@
+// The transactions of a scenario that were sent, as the daemon's store knows them.
+
+import { get } from "./api.js";
+import { fill, h } from "./dom.js";
+import { when } from "./format.js";
+
+export const sentLink = (chain, hash, more = {}) => `#/tx/?${new URLSearchParams({ chain, hash, ...more })}`;
+
+// Returns those of `sent` that paid for the step `node`, or for all steps; for an empty id all.
+export const sentFor = (sent, node) => sent.filter((each) => !node || !each.node || each.node === node);
+
+// Whether a second signature would pay a second time, as far as is known.
+const isPaid = ({ state, success }) => state !== "expired" && success !== false;
+
+// "Sent 3 hours ago: in block 20, finalized.", with a link.
+function told({ chain, hash, date, state, changed_since: changed }, outcome, scenario, several) {
+  return [
+    state === "uncertain" ? "Perhaps sent " : "Sent ", when(date),
+    several && " in one transaction with the others", changed && ", before the last change of the scenario", ": ", outcome, ". ",
+    h("a", { href: sentLink(chain, hash, { scenario }), "data-key": `sent ${hash}` }, "See what became of it"), ".",
+  ];
+}
+
+// A notice for each transaction of `sent`; the chain is asked once about those that can still change. `several` says that the scenario
+// has other transactions, too.
+export function sentNotices(sent, scenario, several, signal) {
+  return sent.map((each) => {
+    const outcome = h("span", {}, each.outcome);
+    const advice = h("span");
+    const advise = (status) => fill(advice, isPaid(status) && " If you sign it again, you pay again.");
+    advise(each);
+    if (["uncertain", "sent", "in-block"].includes(each.state)) {
+      get("/api/tx/status", { chain: each.chain, hash: each.hash }, signal).then((status) => {
+        // "It is in block 20 of polkadot, finalized."
+        fill(outcome, status.summary.replace(/^It is in/, "in").replace(/\.$/, ""));
+        advise(status);
+      }).catch(() => {});
+    }
+    return h("p", { class: "notice" }, told(each, outcome, scenario, several && !each.node), advice);
+  });
+}
+
+// The line of a list.
+export const sentLine = (sent, scenario) => h("p", { class: "hint" }, told(sent, sent.outcome, scenario, false));
