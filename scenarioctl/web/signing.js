@@ -12,7 +12,7 @@ import { sendStep } from "./sending.js";
 import { sentFor, sentLink, sentNotices } from "./sent.js";
 import { signatureStep } from "./signature.js";
 import { forget, keep, kept } from "./signed.js";
-import { simulationStep } from "./simulation.js";
+import { risksOf, simulationStep } from "./simulation.js";
 
 const STEPS = ["Account", "Simulate", "Sign", "Send"];
 
@@ -141,15 +141,14 @@ function waiting(record, transaction, start, signal) {
 }
 
 function steps(transaction, source, name, signal) {
-  const state = { account: null, passed: null, anyway: false };
+  const state = { account: null, passed: null, check: null, anyway: false };
   const progress = h("div");
   const shownWhat = h("div");
   const gate = h("div");
   const all = h("div");
 
   const simulation = simulationStep(transaction, (passed, check) => {
-    state.passed = passed;
-    state.anyway = false;
+    Object.assign(state, { passed, check, anyway: false });
     if (passed && source.scenario && !source.batch) keepArrival(source, check);
     next();
   }, () => {
@@ -175,8 +174,8 @@ function steps(transaction, source, name, signal) {
     const at = !state.account ? 0 : open ? 2 : 1;
     fill(progress, progressOf(STEPS.map((each, number) => [each, number < at ? "done" : number === at ? "now" : "later"]), "Progress"));
     fill(gate, state.account && state.passed === false && !state.anyway && [
-      h("p", { class: "notice" }, "Signing this is at your own risk: a transaction that fails in its block still costs its fee."),
-      h("button", { type: "button", class: "danger", onclick: () => { state.anyway = true; next(); headings[2].focus(); } }, "Sign anyway"),
+      h("div", { class: "notice", id: "risks" }, risksOf(transaction, state.check).map((risk) => h("p", {}, risk))),
+      h("button", { type: "button", class: "danger", "aria-describedby": "risks", onclick: () => { state.anyway = true; next(); headings[2].focus(); } }, "Sign anyway"),
     ]);
     if (open) signature.open(state.account);
     else signature.clear(state.passed === false ? "The simulation did not pass." : undefined);

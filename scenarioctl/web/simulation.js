@@ -89,6 +89,25 @@ async function offerFeeAssets(place, transaction, chosen, signal) {
 
 const whole = ({ human, value, asset }) => (human ? amount(human, value) : `${value} ${asset}`);
 
+// What a check adds to its steps if it finds it lost, or not to be had at first.
+const LOST = { destroyed: "is destroyed", dust: "is too little to be kept", locked: "can't be spent at first" };
+
+// What somebody risks who signs in spite of a check that didn't pass, or of none; each a sentence.
+export function risksOf(transaction, check) {
+  const { decoded } = transaction.toSign ?? transaction;
+  if (!check) return [`Nobody knows what becomes of this, because it wasn't simulated. You risk its fee and what it moves: it ${decoded.says}.`];
+  const words = ({ chain, ...step }, what) => [whole(step), ` on ${chain}${what}`];
+  const listed = check.steps.filter(({ what }) => what === "leaves");
+  const gone = listed.length ? listed : check.leaves.filter(({ role }) => role === "the sender");
+  const fee = check.steps.find(({ what }) => what === "transaction fee");
+  return [
+    gone.length === 0 ? `You risk what it moves: it ${decoded.says}.` : ["You risk ", gone.map((each, number) => [number > 0 && ", ", words(each, "")]), ", which leaves your account."],
+    ...check.steps.filter(({ what }) => what in LOST).map((each) => ["You lose ", words(each, `, which ${LOST[each.what]}.`)]),
+    fee ? ["You lose the fee of ", whole(fee), " even if it fails in its block."] : "You lose its fee even if it fails in its block.",
+    check.reasons[0] && `The simulation says: ${check.reasons[0]}`,
+  ].filter(Boolean);
+}
+
 function result(check) {
   const reasons = [...check.reasons, ...check.warnings];
   const credits = check.credits.filter(({ system }) => !system);

@@ -210,6 +210,12 @@ def test_a_transaction_that_will_fail_is_signed_only_by_who_insists(started: Sta
     page.wait_for("Will fail")
     page.wait_for("The simulation did not pass.")
     assert "Sign with Talisman" not in page.text()
+    # What somebody risks who insists, with the amounts.
+    page.wait_for(
+        "You risk what it moves: it teleports 1.5 DOT from polkadot to assetHub",
+        "You lose the fee of 0.016 DOT even if it fails in its block.",
+        "The simulation says: the sender can spend 0 DOT on polkadot",
+    )
     page.press("Sign anyway")
 
     page.wait_for("Sign with Talisman")
@@ -221,9 +227,34 @@ def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> N
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("Couldn't be simulated")
     page.find(".verdict.unknown")
-    page.wait_for("Sign anyway")
+    page.wait_for("Sign anyway", "You lose the fee of 0.016 DOT even if it fails in its block.")
 
     assert "Sign with Talisman" not in page.text()
+
+
+def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> None:
+    page, daemon, _, _ = started
+    amount = {"value": "5000000000", "asset": "DOT", "human": "0.5 DOT"}
+    check = {
+        "verdict": "refused", "reasons": ["the receiver gets nothing"], "warnings": [], "txdata": None,
+        "steps": [
+            {"chain": "polkadot", "what": "leaves", **amount, "human": "1.5 DOT"},
+            {"chain": "assetHub", "what": "destroyed", **amount},
+        ],
+        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
+    }  # fmt: skip
+    answered = (
+        f"if (target.includes('/api/tx/check')) {{ const {{tx}} = JSON.parse(options.body);"
+        f" return {{...{json.dumps(check)}, txdata: tx}}; }}"
+    )
+    with stubbed(page, answered):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for(
+            "You risk 1.5 DOT on polkadot, which leaves your account.",
+            "You lose 0.5 DOT on assetHub, which is destroyed.",
+            "You lose its fee even if it fails in its block.",
+            "The simulation says: the receiver gets nothing",
+        )
 
 
 def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Started) -> None:
@@ -461,6 +492,7 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
 
 def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
     paste_address(page, f"scenario={a_remark(daemon)}")
+    page.wait_for("You risk its fee and what it moves: it writes 'hello' to the history of polkadot.")
     page.press("Sign anyway")
     page.wait_for("nonce is not read from polkadot offline")
     page.fill("nonce", "7")
