@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -616,3 +617,49 @@ def test_an_exponent_is_taken_over_http(tmp_path: Path) -> None:
         wrong = served.post("/api/xcm/asset-transfer", {**body, "amount": "2e-1"})
 
     assert wrong.json()["error"] == says("amount", "2e-1")
+
+
+# Mistyped numbers
+
+FROM_TO = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT", "--destination-address", BOB)
+MISTYPED = "123456789012345678901234567"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (("create", "scenario", *FROM_TO, "--amount", MISTYPED), ("amount", MISTYPED, "DOT")),
+        (("create", "scenario", *FROM_TO, "--amount", "1e15"), ()),
+        (("create", "scenario", *FROM_TO, "--amount", "1000000000000001"), ("amount", "1000000000000001", "DOT")),
+        (("create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", MISTYPED, "--min-amount-out", "1"), ("amount", MISTYPED, "DOT")),
+    ],
+)  # fmt: skip
+def test_more_tokens_than_can_exist_are_a_slip(
+    scenarioctl: Run, line: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    ended = scenarioctl("--offline", *line)
+
+    if not words:
+        assert ended.code == 0
+        return
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err == says("can exist", *words).printed
+
+
+def test_a_tip_of_more_than_can_exist_is_a_slip(scenarioctl: Run) -> None:
+    ended = scenarioctl(
+        "--offline", "tx", "payload", "0x00071468656c6c6f", "--chain", "polkadot", "--nonce", "0", "--sender", BOB,
+        "--tip", MISTYPED,
+    )  # fmt: skip
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err == says("tip", MISTYPED, "can exist").printed
+
+
+@pytest.mark.parametrize(("kind", "most"), [("native", 10**15), ("foreign", 10**18)])
+def test_the_most_that_there_can_be_is_far_above_what_there_is(kind: str, most: int) -> None:
+    asset = replace(ASSETS.native(REGISTRY.find("polkadot")), kind=kind)
+
+    assert asset.can_exist(most * 10**10)
+    assert not asset.can_exist(most * 10**10 + 1)
+    assert replace(asset, decimals=None).can_exist(U128_MAX)

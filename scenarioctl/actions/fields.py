@@ -171,7 +171,12 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
         return to_whole(raw, known_decimals(asset, field, value)), raw
     if typed.unit and not _is_unit_of(typed.unit, asset):
         raise _other_unit(value, typed, asset, field, _spell_tokens(typed, asset), "whole tokens, like 1.5")
-    return _scale(typed.number, asset, field, value)
+    tokens, raw = _scale(typed.number, asset, field, value)
+    if not asset.can_exist(raw):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is more {asset.display_name} than can exist: check its digits"
+        )
+    return tokens, raw
 
 
 def read_raw(value: object, asset: "Asset", field: str) -> int:
@@ -215,7 +220,7 @@ def _spell_tokens(typed: TypedAmount, asset: "Asset") -> str:
     if asset.decimals is None:
         return _spell_bare(typed)
     raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
-    if raw is None:
+    if raw is None or not asset.can_exist(raw):
         return ""
     tokens = to_whole(raw, asset.decimals)
     return f"{tokens} {asset.own_symbol}" if typed.unit and asset.own_symbol else tokens

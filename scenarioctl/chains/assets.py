@@ -33,6 +33,8 @@ from scenarioctl.model.amounts import parse_raw, to_whole
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
+#: Whole tokens that nobody has: a thousand times what exists of any native asset, and of any other that is known here.
+_MOST_NATIVE, _MOST = 10**15, 10**18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,11 @@ class Asset:
         if self.decimals is None:
             return f"{raw} smallest units of {self.label}"
         return f"{to_whole(raw, self.decimals)} {self.display_name}"
+
+    def can_exist(self, raw: int) -> bool:
+        """Return whether there can be so many smallest units of it; False for what is mistyped."""
+        most = _MOST_NATIVE if self.kind == "native" else _MOST
+        return self.decimals is None or raw <= most * 10**self.decimals
 
     def whole_amount(self, raw: int) -> str:
         """Return `amount` in whole tokens; empty if they are unknown."""

@@ -161,6 +161,10 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     era = parse_era_choice(request.era or (default_era(request) if offline else PERIOD))
     block, block_hash = _parse_block(request, era, genesis_hash)
     tip = parse_raw(request.tip, field="tip", zero=True)
+    if not (native := app.assets.native(chain)).can_exist(tip):
+        raise InvalidRequest(
+            f"tip {shorten(request.tip)} is {native.amount(tip)}, more than can exist: check its digits"
+        )
     if offline:
         options = _options_as_given(chain, nonce, genesis_hash, era, block, block_hash)
     else:

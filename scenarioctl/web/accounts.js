@@ -35,11 +35,16 @@ async function spelled(account, chain, signal) {
   return { ...account, key: details.account, typed: account.address, address: account.address, here: here.address };
 }
 
-// The native balance of an account, as a sentence; empty if the chain doesn't tell.
-async function balanceOf(account, chain, signal) {
+// What an account can send of the native asset, `{value, human}`; undefined if the chain doesn't tell.
+export async function transferable(account, chain, signal) {
   const { balances } = await get("/api/balances", { address: account.here, chains: chain.name }, signal);
   const native = balances.find(({ name }) => name === chain.symbol) ?? balances[0];
-  return native?.transferable?.human ? h("span", { class: "balance" }, amount(native.transferable.human, native.transferable.value), " transferable") : "";
+  return native?.transferable?.human ? native.transferable : undefined;
+}
+
+async function balanceOf(account, chain, signal) {
+  const found = await transferable(account, chain, signal);
+  return found ? h("span", { class: "balance" }, amount(found.human, found.value), " transferable") : "";
 }
 
 const line = (account) => shown(account.here, { typed: account.typed, name: account.name });

@@ -1,5 +1,6 @@
 // What stands below an amount: the balance of the account that this browser remembers, and the live quote of a swap.
 
+import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
 import { grouped } from "./format.js";
 import { readKept } from "./storage.js";
@@ -11,17 +12,29 @@ const KEY = "scenarioctl.account";
 // The account that signed last in this browser (`accounts.js`); empty if none.
 const rememberedAddress = (bytes) => readKept("localStorage", `${KEY}.${bytes}`)?.address ?? "";
 
+// Whether what somebody typed is a number of tokens above `most`.
+function isMore(typed, { decimals }, most) {
+  try {
+    return BigInt(rawAmount(typed, decimals)) > BigInt(most.value);
+  } catch {
+    // It is no plain number, which the daemon judges.
+    return false;
+  }
+}
+
 // Keeps the notes of all cards; `look` is called whenever a step may need another one.
 export function amountNotes(editor) {
   const timers = new Map();
   const latest = new Map();
 
-  async function balance(chain, asset) {
+  async function balance(chain, asset, typed) {
     const address = rememberedAddress(32);
     if (!address || !asset) return "";
     const { balances } = await editor.once("/api/balances", { address, chains: chain, zero: "true" }, { balances: [] });
     const row = balances.find((each) => each.asset === asset.id);
-    return row?.transferable?.human ? `You can send ${grouped(row.transferable.human)}.` : "";
+    const most = row?.transferable;
+    if (!most?.human) return "";
+    return isMore(typed, asset, most) ? `${grouped(typed)} is more than you can send: ${grouped(most.human)}.` : `You can send ${grouped(most.human)}.`;
   }
 
   async function quote({ values }, signal) {
@@ -45,7 +58,7 @@ export function amountNotes(editor) {
     const asset = card.controls.find(({ key }) => key === "assetid" || key === "assetin");
     const chain = editor.chainOf(step, asset.spec.of);
     const words = await Promise.all([
-      balance(chain, asset.asset()),
+      balance(chain, asset.asset(), String(step.values.amount ?? "")),
       control.spec.quote ? quote(step, AbortSignal.any([editor.signal, asking.signal])) : "",
     ]);
     if (!asking.signal.aborted) control.note(words.filter((each) => each).join(" "));

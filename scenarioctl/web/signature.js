@@ -1,5 +1,6 @@
 // The third step: the payload, how long it is valid, and the ways to have it signed; what comes back is compared with it.
 
+import { transferable } from "./accounts.js";
 import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
 import { copyButton, field, fill, h, problemOf, selection, values } from "./dom.js";
@@ -43,7 +44,9 @@ export function signatureStep(transaction, done, signal) {
       fill(validity, h("p", {}, "Preparing the payload…"));
       fill(ways);
       try {
-        const payload = await payloadFor(account, options(advanced, transaction));
+        const fields = options(advanced, transaction);
+        await checkTip(fields.tip, values(advanced).tip, account);
+        const payload = await payloadFor(account, fields);
         if (number !== run) return;
         await show(payload, number);
       } catch (error) {
@@ -149,6 +152,12 @@ export function signatureStep(transaction, done, signal) {
 
   // What was simulated: the transaction itself, or the batch that sets the fee currency before it.
   const callToSign = () => (transaction.toSign ?? transaction).callData;
+
+  // A digit too many is a fortune; an account that has less would only be refused in the end.
+  async function checkTip(tip, typed, account) {
+    const held = tip && await transferable(account, transaction.chainRow, signal).catch(() => undefined);
+    if (held && BigInt(tip) > BigInt(held.value)) throw new Error(`The tip of ${typed} ${transaction.symbol} is more than the account can send: ${held.human}.`);
+  }
 
   async function payloadFor(account, fields) {
     const source = transaction.draft ?? { chain: transaction.chain, tx: transaction.tx };

@@ -516,7 +516,7 @@ def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
                 {
                     "chain": "hydraDx",
                     "asset": "5",
-                    "transferable": {"value": "123456789", "human": "12345.6789 DOT"},
+                    "transferable": {"value": "123456789000000", "human": "12345.6789 DOT"},
                 }
             ],
         },
@@ -547,6 +547,18 @@ def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
     asked = page.browser.execute_script("return window.asked")
     assert json.loads(asked[-1][1]) == {"assetin": "DOT", "assetout": "HDX", "amount": "2,5"}
     assert f"address={ALICE}&chains=hydraDx" in next(path for path, _ in asked if "balances" in path)
+    type_in(page, 0, "amount", "12345,7")
+    page.wait_for("12345,7 is more than you can send: 12\u202f345.6789 DOT.")
+
+
+def test_an_amount_with_too_many_digits_is_told_in_its_field(page: Page) -> None:
+    page.open("/#/new/transfer")
+    choose(page, "assetid", "DOT")
+    type_in(page, 0, "amount", "123456789012345678901234567")
+    type_in(page, 0, "destination_address", BOB)
+    page.press("Create")
+
+    page.wait_for("is more DOT than can exist: check its digits")
 
 
 def test_the_minimum_of_a_swap_is_shown_in_whole_tokens(page: Page, daemon: Daemon) -> None:

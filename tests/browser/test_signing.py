@@ -386,6 +386,9 @@ def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> 
     page.browser.execute_script("document.querySelector('[name=tip]').value = 'much'")
     page.press("Prepare again with these")
     page.wait_for("much is not an amount: write a number like 0.5, with at most 10 decimal places.")
+    page.browser.execute_script("document.querySelector('[name=tip]').value = '1000'")
+    page.press("Prepare again with these")
+    page.wait_for("The tip of 1000 DOT is more than the account can send: 5 DOT.")
 
 
 def choose_fee_asset(page: Page, asset: str) -> None:
