@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from scenarioctl.chains.addresses import format_account, parse_account
+from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check, Holding
@@ -113,7 +113,7 @@ def _judge_ok(trial: Trial) -> Judgement:
     if case.line and case.line not in " ".join((words, *(str(step.amount) for step in trial.check.steps))):
         return Judgement(kind="not said", details=[f"nothing says {case.line}"])
     holders = " ".join(holding.account for holding in trial.check.credits)
-    if case.names is not None and not _is_named(case.names(trial.cast), words + holders, trial.world):
+    if case.names is not None and not trial.world.is_named(case.names(trial.cast), words + holders):
         return Judgement(kind="not said", details=["the stranger isn't named"])
     if off := _amounts_off(trial):
         return Judgement(kind="amount off", details=off)
@@ -294,14 +294,9 @@ def _says_right(words: str) -> bool:
 
 def _must_name(trial: Trial) -> Judgement:
     assert trial.case.names is not None
-    if _is_named(trial.case.names(trial.cast), trial.words, trial.world):
+    if trial.world.is_named(trial.case.names(trial.cast), trial.words):
         return Judgement()
     return Judgement(kind="not said", details=["unknown, but the stranger isn't named"])
-
-
-def _is_named(account: bytes, words: str, world: World) -> bool:
-    names = [format_account(account, chain.ss58_prefix) for chain in world.chains]
-    return any(name in words or f"{name[:4]}…" in words for name in names)
 
 
 def _stated(check: Check, world: World) -> dict[Place, int]:

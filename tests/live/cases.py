@@ -50,6 +50,8 @@ class Case:
     verdicts: Verdicts
     #: Of a reason or warning, if the answer is ok.
     line: str = ""
+    #: Of one of the reasons, whatever the answer.
+    reason: str = ""
     #: Must be named in reasons or warnings, unless the answer is refused.
     names: Callable[[Cast], bytes] | None = None
     #: `crafted`, `generated` or `ordinary`.

@@ -22,6 +22,8 @@ CHAINS = {
     "test_between_parachains": ("parachains",),
     "test_bridges": ("system",),
     "test_contracts": ("xcm", "pop"),
+    "test_crafted_swaps": ("omnipool",),
+    "test_crafted_system": ("system",),
     "test_costs": ("xcm", "omnipool"),
     "test_mythos": ("mythos",),
     "test_parachains": ("parachains",),

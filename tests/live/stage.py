@@ -1,5 +1,7 @@
 """Makes a rig ready for cases: pools, reserves and accounts; asks the program to check."""
 
+from hashlib import blake2b
+
 from substrateinterface import Keypair
 
 from scenarioctl.actions.drafting import draft_transfer
@@ -7,6 +9,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.swap.route_quote import fetch_quote
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
@@ -16,7 +19,6 @@ from tests.live.playing import endow, new_key
 from tests.live.programs import DEX, HERE, HUB_DOWN, KSM, UP, USD, USDT, and_then, deposit, give
 from tests.live.recorder import fresh
 from tests.live.setup import create_fee_pool, fund_teleports
-from tests.live.test_programs import multisig_of_one
 from tests.live.test_system_chains import ROUTES as TELEPORTS
 from tests.live.world import World
 from tests.runner import finish
@@ -25,6 +27,13 @@ from tests.signing import dev_key
 ALICE, BOB = dev_key("//Alice"), dev_key("//Bob")
 #: Of the actor on each chain; a rig's dollars are Alice's.
 _RICH = 10**18
+
+
+def multisig_of_one(member: bytes) -> bytes:
+    """Return the multisig account of *member* and Bob, for which one signature is enough."""
+    members = sorted((member, BOB.public_key))
+    seed = b"modlpy/utilisuba" + encode_compact(len(members)) + b"".join(members) + (1).to_bytes(2, "little")
+    return blake2b(seed, digest_size=32).digest()
 
 
 class Stage:

@@ -7,6 +7,7 @@ from typing import Any
 from substrateinterface import Keypair
 
 from scenarioctl.application import Application
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
@@ -116,6 +117,11 @@ class World:
                 place for place in after.balances if after.balances[place] != before.balances.get(place)
             )
             self.household |= {account for _, account, _ in places} - {key.public_key}
+
+    def is_named(self, account: bytes, words: str) -> bool:
+        """Tell whether *words* name *account*, as any of the chains writes it."""
+        names = [format_account(account, chain.ss58_prefix) for chain in self.chains]
+        return any(name in words or f"{name[:4]}…" in words for name in names)
 
     # What is stored
 
