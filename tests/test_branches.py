@@ -10,6 +10,7 @@ from scenarioctl.model.calls import Call
 from tests.check_rules import (
     CAROL,
     CAROL_KEY,
+    HERE,
     batch,
     burn_asset,
     burned,
@@ -31,6 +32,7 @@ from tests.test_check import (
     BOB_KEY,
     DOT,
     Check,
+    asset,
     fill,
     location,
 )
@@ -138,10 +140,19 @@ def test_a_branch_that_does_more_than_pay_is_not_ok(
     assert other["verdict"] == "ok"
 
 
-def test_a_handler_that_destroys_assets_is_not_ok(network: FakeNetwork, check: Check) -> None:
-    answer = program(network, check, {"SetErrorHandler": [burn_asset(DOT)]})
+@pytest.mark.parametrize(
+    "spends",
+    [
+        burn_asset(DOT),
+        {"BuyExecution": {"fees": asset(HERE, DOT), "weight_limit": "Unlimited"}},
+        {"PayFees": {"asset": asset(HERE, DOT)}},
+    ],
+    ids=["burns", "buys", "pays"],
+)
+def test_a_handler_that_leaves_less_is_not_ok(network: FakeNetwork, check: Check, spends: Any) -> None:
+    answer = program(network, check, {"SetErrorHandler": [spends]})
 
-    assert answer["reasons"] == [says("polkadot", "BurnAsset")]
+    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("polkadot", *spends)])
 
 
 def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(

@@ -201,6 +201,19 @@ def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Ch
     ]
 
 
+def test_what_comes_in_two_instructions_arrives_once(network: FakeNetwork, check: Check) -> None:
+    part = {"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT // 4)]}
+    rest = {"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT - AMOUNT // 4)]}
+    forward(network, part, BUY, rest, "ClearOrigin", deposit(BOB_KEY))
+    events_of(network, minted(amount=ARRIVING), chain="assetHub")
+
+    answer = check_payments(network, check)
+
+    steps = {step["what"]: step["human"] for step in answer["steps"] if step["chain"] == "assetHub"}
+    assert answer["verdict"] == "ok"
+    assert (steps["arrives"], steps["computed arrival"]) == ("1.498 DOT", "1.498 DOT")
+
+
 def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -> None:
     program = two_assets()["V5"]
     dollars, rest = asset(USDT_ON_HUB, 10**8), {"Wild": "All"}
@@ -438,7 +451,11 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
     answer = execute(network, check, {"SetErrorHandler": [onward]})
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("handler", "polkadot"), says("fails", "assetHub", BOB)]
+    assert answer["reasons"] == [
+        says("handler", "polkadot"),
+        says("assetHub", "BuyExecution"),
+        says("fails", "assetHub", BOB),
+    ]
 
 
 # What no dry run shows

@@ -196,7 +196,7 @@ class _OverHubBuilder:
     def _brings_all(self, message: XcmMessage) -> bool:
         transfer = self.transfer
         identity = absolute(location_on(transfer, transfer.destination), None)
-        return incoming_assets(message) == [(identity, transfer.amount)]
+        return incoming_assets(message) == {identity: transfer.amount}
 
     def _say(self, held: "Asset", fee: int, delivery: int, execution: int, sender: bytes) -> tuple[str, ...]:
         transfer, hub = self.transfer, self.hub

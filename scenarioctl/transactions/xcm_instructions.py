@@ -19,6 +19,8 @@ class InstructionKind:
     brings: bool = False
     #: It destroys the assets that are its fields.
     destroys: bool = False
+    #: It pays for execution out of the holding.
+    buys: bool = False
     #: The field of whom it pays.
     pays: str = ""
     #: The field of the chain that assets go on to, and the instruction by which they come there.
@@ -98,8 +100,8 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         program="remote_xcm",
         runs="there",
     ),
-    "BuyExecution": InstructionKind(words="pays up to {item:fees} for execution", computed=True),
-    "PayFees": InstructionKind(words="pays up to {item:asset} for fees"),
+    "BuyExecution": InstructionKind(words="pays up to {item:fees} for execution", buys=True, computed=True),
+    "PayFees": InstructionKind(words="pays up to {item:asset} for fees", buys=True),
     "SetAppendix": InstructionKind(words="at its end does {program}", program="*", runs="at end"),
     "SetErrorHandler": InstructionKind(words="on an error does {program}", program="*", runs="on error"),
     "ExecuteWithOrigin": InstructionKind(

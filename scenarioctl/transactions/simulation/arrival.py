@@ -3,8 +3,8 @@
 Exact to the last unit, with the weights and prices of this moment; a dry run says the same by another way.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -97,14 +97,12 @@ def _relayer_fees(message: XcmMessage) -> list[HopFee]:
     return [HopFee(chain=message.destination, what="relayer", identity=identity, amount=amount)]
 
 
-def carried_assets(message: XcmMessage) -> dict[str, int]:
+def carried_assets(message: XcmMessage) -> "Counter[str]":
     """Return what a message brings by identity, without what is for a relayer on Ethereum."""
     carried = incoming_assets(message)
     if message.destination is not None and message.destination.is_ethereum:
-        for fee in _relayer_fees(message):
-            with suppress(ValueError):
-                carried.remove((fee.identity, fee.amount))
-    return dict(carried)
+        carried -= Counter({fee.identity: fee.amount for fee in _relayer_fees(message)})
+    return carried
 
 
 def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: "Chain") -> int | None:
@@ -115,7 +113,7 @@ def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: 
         there = message.destination
         if there is None:
             return None
-        found += carried_assets(message).get(across(identity, destination.consensus, there.consensus), 0)
+        found += carried_assets(message)[across(identity, destination.consensus, there.consensus)]
     return found if messages else None
 
 
@@ -148,17 +146,20 @@ async def _exchanged(
     if quoted is None:
         raise Inconclusive(f"{chain.name} has no pool that exchanges {place} for its delivery fee")
     paid = sum(each.amount for each in taken if each.identity == identity)
-    missing = held - paid - dict(incoming_assets(following)).get(identity, 0)
+    missing = held - paid - incoming_assets(following)[identity]
     is_confirmed = abs(missing - int(quoted)) * _PRICE_CHANGE <= int(quoted)
     return replace(fee, identity=identity, amount=missing if is_confirmed else int(quoted))
 
 
-def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:
-    """Return what a message says that it brings: (identity, raw amount)."""
-    if message.destination is None:
-        return []
-    para_id = message.destination.para_id
-    return fungible_items(brought_items(message.instructions), para_id)
+def incoming_assets(message: XcmMessage) -> "Counter[str]":
+    """Return what a message says that it brings by identity, raw; of what comes in several instructions, the sum."""
+    sums: Counter[str] = Counter()
+    if message.destination is not None:
+        for identity, amount in fungible_items(
+            brought_items(message.instructions), message.destination.para_id
+        ):
+            sums[identity] += amount
+    return sums
 
 
 def fungible_items(items: Iterable[Any], para_id: int | None) -> list[tuple[str, int]]:

@@ -23,8 +23,10 @@ def check_branches(trial: "Trial") -> None:
         chain = instruction.chain
         if chain is None:
             continue
-        if instruction.on_error and kind_of(instruction.name).destroys:
-            unknowns.append(f"if a program fails on {chain.name}, it destroys assets ({instruction.name})")
+        kind = kind_of(instruction.name)
+        if instruction.on_error and (kind.destroys or kind.buys):
+            what = "destroys assets" if kind.destroys else "pays fees that no simulation shows"
+            unknowns.append(f"if a program fails on {chain.name}, it {what} ({instruction.name})")
         expected = {trial.sender, trial.beneficiary} | _only_receiver(trial.ledgers, chain)
         for who in _paid(instruction):
             if not isinstance(who, bytes) or who not in expected:

@@ -89,33 +89,28 @@ class _Balance:
     def _coming(self) -> "Counter[str]":
         """Return what leaves accounts here or is brought."""
         message = self.ledger.hop.message
-        return self._sums(-1, [] if message is None else incoming_assets(message))
+        return self._sums(-1, Counter() if message is None else incoming_assets(message))
 
     def _going(self) -> "Counter[str]":
         """Return what accounts get, what goes on to other chains, and what the chain takes as dust for nobody."""
-        onward = []
+        onward: Counter[str] = Counter()
         for message in self.ledger.hop.sent:
             # Beyond a bridge, a message names an asset as seen from there.
             there = self.chain if message.destination is None else message.destination
-            onward += [
-                (across(identity, there.consensus, self.chain.consensus), amount)
-                for identity, amount in incoming_assets(message)
-            ]
+            for identity, amount in incoming_assets(message).items():
+                onward[across(identity, there.consensus, self.chain.consensus)] += amount
         sums = self._sums(1, onward)
         for change in read_dust(self.ledger.hop.events, self.chain, self.trial.assets, destroyed=True):
             sums[identify(change.asset, self.chain)] += change.value
         return sums
 
-    def _sums(self, sign: int, carried: Sequence[tuple[str, int]]) -> "Counter[str]":
+    def _sums(self, sign: int, carried: "Counter[str]") -> "Counter[str]":
         """Return what accounts get, or lose, and what messages have *carried*; what backs that on this chain counts once."""
         sums: Counter[str] = Counter()
         mirrored: Counter[str] = Counter()
-        messages: Counter[str] = Counter()
-        for identity, amount in carried:
-            messages[identity] += amount
         for entry in self.ledger.entries:
             (mirrored if entry.is_mirror else sums)[entry.identity] += max(sign * entry.value, 0)
-        return sums + (messages | mirrored)
+        return sums + (carried | mirrored)
 
     def _after_fees(self, fees: Sequence[int], rest: int, declared: int) -> int:
         """Return what is missing beside *fees*: of all that may be taken, those that leave the least to explain."""

@@ -133,7 +133,9 @@ async def check_deposits(trial: "Trial") -> None:
             findings.unknowns.append(
                 f"the message that ends on {chain.name} deposits to no account whose credit could be checked"
             )
-        items = [(asset_at(trial.assets, chain, each), amount) for each, amount in incoming_assets(message)]
+        items = [
+            (asset_at(trial.assets, chain, each), amount) for each, amount in incoming_assets(message).items()
+        ]
         brings = {asset: amount for asset, amount in items if asset is not None}
         if any(asset is None for asset, _ in items):
             findings.unknowns.append(

@@ -33,9 +33,10 @@ def recognize_credit(
     location = location_on(transfer, destination)
     if not all(kind_of(name).computed for name, _ in message.instructions):
         return None
-    if len(list(brought_items(message.instructions))) != 1 or [
-        identity for identity, _ in incoming_assets(message)
-    ] != [absolute(location, destination.para_id)]:
+    brought = {*incoming_assets(message)}
+    if len(list(brought_items(message.instructions))) != 1 or brought != {
+        absolute(location, destination.para_id)
+    }:
         return None
     credited = [
         move.asset
