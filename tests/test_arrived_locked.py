@@ -13,7 +13,19 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
-from tests.check_rules import balances, batch, burned, checker, judge, pay, steps, transferred, trial
+from tests.check_rules import (
+    CAROL,
+    CAROL_KEY,
+    balances,
+    batch,
+    burned,
+    checker,
+    judge,
+    pay,
+    steps,
+    transferred,
+    trial,
+)
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork
@@ -72,6 +84,17 @@ def test_what_is_released_again_is_no_lock(network: FakeNetwork, check: Check) -
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), *kept)
 
     assert check(*TRANSFER, "--destinationaddress", BOB)["verdict"] == "ok"
+
+
+def test_what_is_locked_for_a_stranger_is_unknown_and_not_for_a_receiver(
+    network: FakeNetwork, check: Check
+) -> None:
+    """A pool may lock its fees for who collects them."""
+    carol = transferred(CAROL_KEY, LOCKED), balances("Locked", who=CAROL_KEY, amount=LOCKED)
+
+    answer = judge(network, check, pay(), transferred(BOB_KEY, DOT), *carol)
+
+    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says(CAROL, "0.5 DOT")])
 
 
 def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> None:

@@ -69,7 +69,7 @@ def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any,
     events = () if event is None else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
     entry = Entry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
     ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
-    tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger])
+    tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger], named=frozenset((BOB_KEY,)))
 
     finish(check_kept(tried))
 

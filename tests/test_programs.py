@@ -474,7 +474,7 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
             says("assetHub", "executes"),
         ),
         (
-            {"ExchangeAsset": {"give": ALL, "want": [asset(NATIVE_UP, 1)], "maximal": True}},
+            {"ExchangeAsset": {"give": ALL, "want": [asset(NATIVE_UP, DOT)], "maximal": True}},
             says("assetHub", "ExchangeAsset"),
         ),
         (
@@ -516,6 +516,22 @@ def test_what_is_not_followed_is_never_ok(
 
     assert answer["verdict"] == ("unknown" if reason else "ok")
     assert answer["reasons"] == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize("want", [[], [asset(NATIVE_UP, 1)]], ids=["nothing", "one unit"])
+def test_an_exchange_at_any_price_has_to_be_confirmed(
+    network: FakeNetwork, check: Check, want: list[Any]
+) -> None:
+    exchange = {"ExchangeAsset": {"give": ALL, "want": want, "maximal": True}}
+    forward(network, *message()["V5"], {"SetErrorHandler": [exchange]})
+
+    refused, confirmed = (
+        check_payments(network, check),
+        check_payments(network, lambda *words: check(*words, "--yes")),
+    )
+
+    assert (refused["verdict"], refused["reasons"]) == ("refused", [says("at any price", "--yes")])
+    assert confirmed["verdict"] == "unknown"
 
 
 def test_a_claim_of_what_was_trapped_is_ok(network: FakeNetwork, check: Check) -> None:

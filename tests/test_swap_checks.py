@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
@@ -15,7 +16,7 @@ from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.simulation import swap_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.swap_credit import SwapCheck
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.messages import Says, says
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled
@@ -70,19 +71,24 @@ def run(
     quoted: int | None = None,
     confirmed: bool = False,
     events: tuple[Event, ...] = (traded(), traded("BuyExecuted")),
-) -> SwapCheck:
+    stored: Any = None,
+    chain: Chain = CHAIN,
+) -> Trial:
     async def quote(*_: Any, **__: Any) -> Any:
         if quoted is None:
             raise ChainUnreachable("no node")
         return SimpleNamespace(amount_out=quoted, omnipool=True)
 
     async def table() -> Any:
-        return bundled("hydraDx")
+        return bundled(chain.name)
+
+    async def storage(*_: Any) -> Any:
+        return stored
 
     monkeypatch.setattr(swap_credit, "fetch_quote", quote)
 
     def clients(_: Any) -> Any:
-        return SimpleNamespace(table=table)
+        return SimpleNamespace(table=table, storage=storage)
 
     account = format_account(WHO, CHAIN.ss58_prefix)
     got = Holding(
@@ -91,21 +97,22 @@ def run(
         amount=Amount(value=NOW, asset="HDX", decimals=12),
         role="the sender",
     )
-    check = SwapCheck(
-        findings=Findings(),
+    check = Trial(
         clients=clients,
         assets=ASSETS,
-        hop=DryRunResult(chain=CHAIN, events=events),
-        calls=list(walk_calls(call, bundled("hydraDx"))),
+        chain=chain,
         sender=WHO,
-        credits=[got],
+        call=call,
         confirmed=confirmed,
+        findings=Findings(credits=[got]),
+        hops=[DryRunResult(chain=chain, events=events)],
+        calls=list(walk_calls(call, bundled(chain.name))),
     )
-    finish(check.run())
+    finish(swap_credit.check_swaps(check))
     return check
 
 
-def steps(check: SwapCheck) -> list[tuple[str, int]]:
+def steps(check: Trial) -> list[tuple[str, int]]:
     return [(step.what, step.amount.value) for step in check.findings.steps]
 
 
@@ -114,7 +121,7 @@ def test_a_sale_in_the_omnipool_credits_what_the_quote_says(monkeypatch: pytest.
 
     assert check.findings.verdict == "ok"
     assert steps(check) == [("buys at least", NEXT - 5), ("buys", NEXT)]
-    assert [holding.amount.value for holding in check.credits] == [NEXT]
+    assert [holding.amount.value for holding in check.findings.credits] == [NEXT]
 
 
 def test_a_minimum_above_the_quote_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +138,7 @@ def test_without_a_quote_the_range_is_said(monkeypatch: pytest.MonkeyPatch, call
 
     assert check.findings.verdict == "ok"
     assert steps(check) == [("buys at least", NOW * 99 // 100), ("buys about", NOW)]
-    assert [holding.amount.value for holding in check.credits] == [NOW]
+    assert [holding.amount.value for holding in check.findings.credits] == [NOW]
 
 
 def test_a_purchase_has_a_range_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,3 +215,175 @@ def test_an_order_is_held_against_a_quote(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_trade_that_the_dry_run_does_not_show_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, sell(NOW), events=()).findings.unknowns == [says("2 DOT")]
+
+
+def order(method: str, **args: int) -> Call:
+    return Call(pallet="OTC", method=method, args=args)
+
+
+def offer(least: int) -> Call:
+    return order("place_order", asset_in=0, asset_out=5, amount_in=least, amount_out=TWO_DOT)
+
+
+@pytest.mark.parametrize(
+    ("call", "gets"),
+    [
+        (offer(NOW), NOW),
+        (order("fill_order", order_id=7), NOW),
+        (order("partial_fill_order", order_id=7, amount_in=TWO_DOT), 2 * NOW),
+        (batch(order("fill_order", order_id=7)), NOW),
+    ],
+    ids=["offer", "fill", "part", "batch"],
+)
+def test_an_offer_is_held_against_a_quote(monkeypatch: pytest.MonkeyPatch, call: Call, gets: int) -> None:
+    """Its maker gives the asset out, and who fills it the asset in."""
+    whole = TWO_DOT if gets == NOW else 2 * TWO_DOT
+    stored = {
+        "asset_in": 5,
+        "asset_out": 0,
+        "amount_in": whole,
+        "amount_out": 2 * NOW if whole > TWO_DOT else NOW,
+    }
+
+    fair = run(monkeypatch, call, quoted=NOW, stored=stored)
+    dear = run(monkeypatch, call, quoted=2 * NOW + 1, stored=stored)
+    confirmed = run(monkeypatch, call, quoted=2 * NOW + 1, stored=stored, confirmed=True)
+    unknown = run(monkeypatch, call, stored=stored)
+
+    assert (fair.findings.verdict, fair.findings.warnings) == ("ok", [])
+    assert dear.findings.refusals == [says("50 %", "--yes")]
+    assert (confirmed.findings.verdict, len(confirmed.findings.warnings)) == ("ok", 1)
+    assert unknown.findings.unknowns == [says("price")]
+
+
+def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, offer(1), quoted=NOW).findings.refusals == [says("2 DOT", "instead", "--yes")]
+    filled = run(monkeypatch, order("fill_order", order_id=7), quoted=NOW)
+    assert filled.findings.unknowns == [says("order 7", "price")]
+
+
+#: What goes in and out of a pool in the tests, and what the pool takes beside it.
+PAID, GOT, BESIDE = 10**10, 2 * 10**7, 3 * 10**7
+HUB = REGISTRY.find("assetHub")
+PATH = [{"parents": 1, "interior": "Here"}, {"parents": 0, "interior": {"X1": [{"GeneralIndex": 7}]}}]
+
+
+def swapped(*fees: tuple[int, int]) -> Event:
+    """Return the event of a trade of 5 for 10, with what is taken of an asset."""
+    fields = {
+        "inputs": [{"asset": 5, "amount": PAID}],
+        "outputs": [{"asset": 10, "amount": GOT}],
+        "fees": [{"asset": asset, "amount": amount} for asset, amount in fees],
+    }
+    return Event(pallet="Broadcast", name="Swapped3", fields=fields)
+
+
+def exchanged(pallet: str, **fields: Any) -> Event:
+    return Event(pallet=pallet, name="Executed", fields={"amount_in": PAID, "amount_out": GOT, **fields})
+
+
+#: Pallet, method, field of the amount, field of the limit, what else the call has, the event of its trade, what is paid.
+OTHER_TRADES = [
+    ("XYK", "sell", "amount", "max_limit", {"discount": False}, swapped((10, 5)), PAID),
+    ("XYK", "buy", "amount", "max_limit", {"discount": False}, swapped((5, BESIDE)), PAID + BESIDE),
+    ("LBP", "sell", "amount", "max_limit", {}, swapped((5, BESIDE)), PAID + BESIDE),
+    ("LBP", "buy", "amount", "max_limit", {}, swapped((10, 5)), PAID),
+    ("HSM", "sell", "amount_in", "slippage_limit", {}, swapped(), PAID),
+    ("HSM", "buy", "amount_out", "slippage_limit", {}, swapped(), PAID),
+    (
+        *("Stableswap", "sell", "amount_in", "min_buy_amount", {"pool_id": 100}),
+        *(exchanged("Stableswap", asset_in=5, asset_out=10), PAID),
+    ),
+    (
+        *("Stableswap", "buy", "amount_out", "max_sell_amount", {"pool_id": 100}),
+        *(exchanged("Stableswap", asset_in=5, asset_out=10), PAID),
+    ),
+    (
+        *("AssetConversion", "swap_exact_tokens_for_tokens", "amount_in", "amount_out_min"),
+        *({"path": PATH, "send_to": WHO, "keep_alive": True}, exchanged("AssetConversion"), PAID),
+    ),
+    (
+        *("AssetConversion", "swap_tokens_for_exact_tokens", "amount_out", "amount_in_max"),
+        *({"path": PATH, "send_to": WHO, "keep_alive": True}, exchanged("AssetConversion"), PAID),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("pallet", "method", "amount", "limit", "more", "event", "paid"),
+    OTHER_TRADES,
+    ids=[f"{row[0]}.{row[1]}" for row in OTHER_TRADES],
+)
+def test_a_trade_in_any_pool_is_judged_by_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+    pallet: str,
+    method: str,
+    amount: str,
+    limit: str,
+    more: dict[str, Any],
+    event: Event,
+    paid: int,
+) -> None:
+    buys = amount == "amount_out" or method == "buy"
+    now, traded = (paid, GOT) if buys else (GOT, paid)
+    assets = {} if "path" in more else {"asset_in": 5, "asset_out": 10}
+    chain = HUB if "path" in more else CHAIN
+    events = (event, Event(pallet=pallet, name="Touched"))
+
+    def judge(least: int, *, confirmed: bool = False, sold: int = traded) -> Findings:
+        args = {**assets, **more, amount: sold, limit: least}
+        call = Call(pallet=pallet, method=method, args=args)
+        return run(monkeypatch, call, events=events, chain=chain, confirmed=confirmed).findings
+
+    for least in (U128_MAX, now * 2 + 2) if buys else (0, 1, now // 2 - 1):
+        refused, confirmed = judge(least), judge(least, confirmed=True)
+        assert (refused.verdict, confirmed.verdict) == ("refused", "ok")
+        assert [f"{said}; pass --yes (yes) if you mean it" for said in confirmed.warnings] == refused.refusals
+    # The price of a pool without fees or weights of its own follows trades alone.
+    for least in (now, now * 10029 // 10000 if buys else now * 9971 // 10000):
+        assert judge(least).verdict == ("ok" if pallet in ("XYK", "AssetConversion") else "unknown")
+    good = now * 2 if buys else now // 2
+    verb, bound = ("pays", "at most") if buys else ("buys", "at least")
+    assert judge(now * 102 // 100 if buys else now * 98 // 100).verdict == "ok"
+    assert [(step.what, step.amount.value) for step in judge(good).steps] == [
+        (f"{verb} {bound}", good),
+        (f"{verb} about", now),
+    ]
+    assert judge(good, sold=traded + 1).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("now", "least", "near"),
+    [(1000, 1000, False), (1000, 1003, True), (1000, 1004, False), (None, 1000, False)],
+    ids=["the limit is met", "it is nearly met", "it is not met", "something else fails"],
+)
+@pytest.mark.parametrize("pallet", ["Omnipool", "XYK"])
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_limit_that_the_next_block_may_meet_is_tried_without_it(
+    now: int | None, least: int, near: bool, pallet: str, batched: bool
+) -> None:
+    limit, more = ("min_buy_amount", {}) if pallet == "Omnipool" else ("max_limit", {"discount": False})
+    call = Call(
+        pallet=pallet, method="sell", args={"asset_in": 5, "asset_out": 0, "amount": 7, limit: least, **more}
+    )
+    tried = []
+
+    async def trace(what: Call) -> list[DryRunResult]:
+        tried.append(what)
+        (inner,) = [each.call for each in walk_calls(what, bundled("hydraDx")) if each.call.method == "sell"]
+        fails = now is None or inner.args[limit] > now
+        fields = {"inputs": [{"asset": 5, "amount": 7}], "outputs": [{"asset": 0, "amount": now}], "fees": []}
+        if pallet == "Omnipool":
+            fields = {"asset_in": 5, "asset_out": 0, "amount_in": 7, "amount_out": now}
+        event = Event(pallet="Broadcast" if pallet == "XYK" else pallet, name="Done", fields=fields)
+        return [DryRunResult(chain=CHAIN, failure="no" if fails else "", events=() if fails else (event,))]
+
+    whole = batch(call) if batched else call
+    hops = finish(
+        swap_credit.try_trades(trace, whole, list(walk_calls(whole, bundled("hydraDx"))), bundled("hydraDx"))
+    )
+
+    met = least == now or (near and pallet == "Omnipool")
+    assert (hops[0].failure == "") == met
+    assert len(tried) == (1 if least == now else 2)
+    assert call.args[limit] == least

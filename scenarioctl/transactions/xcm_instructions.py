@@ -109,9 +109,7 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         program="xcm",
         changes_origin=True,
     ),
-    "ExchangeAsset": InstructionKind(
-        words="exchanges {filter:give} for at least {assets:want}", followed=False
-    ),
+    "ExchangeAsset": InstructionKind(words="exchanges {filter:give} {price:want}", followed=False),
     "Transact": InstructionKind(
         words="runs on {here} as {plain:origin_kind} (Transact) the call {encoded:call}", followed=False
     ),

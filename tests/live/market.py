@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 
 from substrateinterface import Keypair
@@ -16,15 +17,18 @@ from scenarioctl.transactions.swap.quote import Quote
 from scenarioctl.transactions.swap.route import parse_route
 from scenarioctl.transactions.swap.route_quote import fetch_quote
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
-from tests.live.setup import send
+from tests.live.setup import act_as_root, send
+from tests.map_entries import read_entries
 from tests.runner import finish
 from tests.signing import dev_key
 
 #: Id -> decimals, of what the Omnipool of the rig holds.
 POOLED = {0: 12, 2: 18, 5: 10, 15: 10, 20: 18, 100: 18}
 HDX, LRNA, DOT, USDT = 0, 1, 5, 10
+#: The share of the stable pool, in the Omnipool too, and what else than USDT is in that pool.
+SHARE, DAI = 100, 18
 #: Id -> decimals, of what is traded there.
-DECIMALS = {**POOLED, LRNA: 12, USDT: 6, 18: 18, 1000037: 10}
+DECIMALS = {**POOLED, LRNA: 12, USDT: 6, DAI: 18, 1000037: 10}
 MAX_SLIP_FEE = 50_000
 
 
@@ -126,3 +130,48 @@ def _account(market: Market, free: str) -> dict[str, Any]:
     """Return Alice's account with *free* of the native asset, and the nonce that she is at."""
     account = finish(market.client.storage("System", "Account", market.alice.public_key))
     return {"nonce": account["nonce"], "providers": 1, "consumers": 1, "data": {"free": free}}
+
+
+def make_stable_pool(market: Market) -> None:
+    """Make a pool of USDT and DAI: root does, in whose name the scheduler calls."""
+    if finish(market.client.storage("Stableswap", "Pools", SHARE)) is None:
+        args = {"share_asset": SHARE, "assets": [USDT, DAI], "amplification": 100, "fee": 400}
+        act_as_root(market.app, market.chain, Call(pallet="Stableswap", method="create_pool", args=args))
+    pool = blake2b(b"sts" + SHARE.to_bytes(4, "little"), digest_size=32).digest()
+    # As much as its shares are worth: they are in the Omnipool already.
+    held = [(pool, USDT, 450_000 * 10**6), (pool, DAI, 470_000 * 10**18)]
+    own = [(market.alice.public_key, DAI, 10**24), (market.alice.public_key, SHARE, 10**20)]
+    market.write(_tokens(held + own))
+
+
+def make_xyk_pool(market: Market) -> None:
+    """Make a pool of USDT and DOT, as anybody can."""
+    pools = finish(read_entries(market.client, "XYK", "PoolAssets"))
+    if not any({USDT, DOT} == set(pair) for _, pair in pools):
+        args = {"asset_a": USDT, "amount_a": 4_000_000 * 10**6, "asset_b": DOT, "amount_b": 10**6 * 10**10}
+        send(market.app, market.chain, Call(pallet="XYK", method="create_pool", args=args), market.alice)
+
+
+def make_lbp_pool(market: Market) -> None:
+    """Make a pool whose weights move with each block; it takes its fee in DOT, on either side of a trade."""
+    pair = DOT.to_bytes(4, "little") + USDT.to_bytes(4, "little")
+    pool = blake2b(b"lbp" + pair, digest_size=32).digest()
+    data = {
+        "owner": format_account(market.alice.public_key, 63),
+        "start": 1,
+        "end": finish(market.client.head())[0] + 50_000,
+        "assets": [DOT, USDT],
+        "initialWeight": 20_000_000,
+        "finalWeight": 80_000_000,
+        "weightCurve": "Linear",
+        "fee": [3, 1000],
+        "feeCollector": format_account(b"\x07" * 32, 63),
+        "repayTarget": "0",
+    }
+    held = [(pool, DOT, 10**15), (pool, USDT, 10**12)]
+    market.write({"LBP": {"PoolData": [[[format_account(pool, 63)], data]]}, **_tokens(held)})
+
+
+def _tokens(held: list[tuple[bytes, int, int]]) -> dict[str, Any]:
+    rows = [[[format_account(account, 63), asset], {"free": str(free)}] for account, asset, free in held]
+    return {"Tokens": {"Accounts": rows}}

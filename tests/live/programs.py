@@ -315,10 +315,20 @@ EXECUTED = (
         *(H, "unknown", "arrives"),
         lambda x: execute(
             withdraw(K),
-            {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, 1)], "maximal": True}},
+            {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, USD)], "maximal": True}},
             deposit(x.a),
         ),
         "contains ExchangeAsset",
+    ),
+    row(
+        "an exchange at any price",
+        *(H, "refused", "arrives"),
+        lambda x: execute(
+            withdraw(K),
+            {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, 1)], "maximal": True}},
+            deposit(x.a),
+        ),
+        "at any price (ExchangeAsset)",
     ),
     row(
         "a call that pays, in Transact",

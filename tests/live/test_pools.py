@@ -6,14 +6,12 @@ The money market is the one whose contracts stand in the chain's state.
 
 import json
 from collections.abc import Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
@@ -21,16 +19,25 @@ from scenarioctl.transactions.swap.quote import Quote
 from scenarioctl.transactions.swap.route import format_route, parse_route
 from tests.conftest import Run
 from tests.live.conftest import Live
-from tests.live.market import DOT, HDX, USDT, Market, open_market
-from tests.live.setup import act_as_root, send
-from tests.map_entries import read_entries
+from tests.live.market import (
+    DAI,
+    DOT,
+    HDX,
+    SHARE,
+    USDT,
+    Market,
+    make_stable_pool,
+    make_xyk_pool,
+    open_market,
+)
+from tests.live.setup import act_as_root
 from tests.messages import says
 from tests.runner import finish
 
 pytestmark = pytest.mark.live
 
-#: The share of the stable pool, in the Omnipool too; what else is in the pool; and what the money market owes for DOT.
-SHARE, DAI, LENT_DOT = 100, 18, 1000037
+#: What the money market owes for DOT.
+LENT_DOT = 1000037
 #: The largest amount of each asset that is sold, in the smallest unit.
 AMOUNTS = {HDX: 3000 * 10**12, DOT: 10**11 + 7, USDT: 50 * 10**6, DAI: 70 * 10**18, SHARE: 40 * 10**18}
 ROUTES = (
@@ -57,37 +64,10 @@ LENT = ("1000037>aave>5", "1000037>aave>5>omnipool>0")
 @pytest.fixture
 def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
     with open_market(live_app, omnipool.name) as market:
-        _make_stable_pool(market)
-        _make_xyk_pool(market)
+        make_stable_pool(market)
+        make_xyk_pool(market)
         _open_money_market(market)
         yield market
-
-
-def _make_stable_pool(market: Market) -> None:
-    if finish(market.client.storage("Stableswap", "Pools", SHARE)) is None:
-        args = {"share_asset": SHARE, "assets": [USDT, DAI], "amplification": 100, "fee": 400}
-        act_as_root(market.app, market.chain, Call(pallet="Stableswap", method="create_pool", args=args))
-    pool = blake2b(b"sts" + SHARE.to_bytes(4, "little"), digest_size=32).digest()
-    # As much as its shares are worth: they are in the Omnipool already.
-    held = [(pool, USDT, 450_000 * 10**6), (pool, DAI, 470_000 * 10**18)]
-    own = [(market.alice.public_key, DAI, 10**24), (market.alice.public_key, SHARE, 10**20)]
-    market.write(
-        {
-            "Tokens": {
-                "Accounts": [
-                    [[format_account(account, 63), asset], {"free": str(free)}]
-                    for account, asset, free in held + own
-                ]
-            }
-        }
-    )
-
-
-def _make_xyk_pool(market: Market) -> None:
-    pools = finish(read_entries(market.client, "XYK", "PoolAssets"))
-    if not any({USDT, DOT} == set(pair) for _, pair in pools):
-        args = {"asset_a": USDT, "amount_a": 4_000_000 * 10**6, "asset_b": DOT, "amount_b": 10**6 * 10**10}
-        send(market.app, market.chain, Call(pallet="XYK", method="create_pool", args=args), market.alice)
 
 
 def _open_money_market(market: Market) -> None:

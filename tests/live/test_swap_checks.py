@@ -23,7 +23,7 @@ from tests.live.market import DOT, HDX, POOLED, Market, open_market
 from tests.live.setup import send, sign
 from tests.runner import finish
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
+pytestmark = pytest.mark.live
 
 #: What a price moves between a dry run and the next block, at most.
 ABOUT = Fraction(3, 1000)
@@ -234,3 +234,25 @@ def test_a_fee_paid_in_dot_is_reported_in_dot(market: Market) -> None:
     paid = before - market.balance(market.alice.public_key, DOT)
     assert paid > 0
     assert answer["fee_paid_in"]["value"] == str(paid)
+
+
+def test_a_minimum_that_only_the_next_block_reaches_is_not_refused(market: Market) -> None:
+    """Fees rise with trades one way and fall with those the other way; a dry run has those of the block before."""
+    execute(market, sell(DOT, HDX, market.balance(POOL_ACCOUNT, DOT) // 50, 1))
+    for _ in range(2):
+        execute(market, sell(HDX, DOT, market.balance(POOL_ACCOUNT, HDX) // 50, 1))
+    call = sell(DOT, HDX, 10**11, 1)
+    dry = step(check(market, batch(call), confirmed=True), "buys about")
+    exact = step(check(market, call, confirmed=True), "buys")
+    assert dry < exact
+
+    alone = check(market, limited(call, min_buy_amount=exact))
+    batched = check(market, batch(limited(call, min_buy_amount=exact)))
+    above = check(market, batch(limited(call, min_buy_amount=exact * 102 // 100)))
+
+    brought = traded(
+        market, execute(market, limited(call, min_buy_amount=exact)), "Omnipool.SellExecuted", "amount_out"
+    )
+    assert (alone.verdict, step(alone, "buys"), brought) == ("ok", exact, exact), alone.reasons
+    assert (batched.verdict, above.verdict) == ("unknown", "refused")
+    assert len(batched.reasons) == 1

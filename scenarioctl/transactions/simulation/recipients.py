@@ -88,6 +88,12 @@ async def check_kept(trial: "Trial") -> None:
         for entry in ledger.entries:
             if not entry.kept or entry.system:
                 continue
+            if (
+                entry.account not in (trial.sender, trial.beneficiary, *trial.named)
+                and chain.name not in trial.named_on
+            ):
+                # Like who collects a pool's fees; `check_strangers` tells of it.
+                continue
             if entry.account != trial.sender or entry.value > 0:
                 await _check_arrived(trial, ledger.hop, entry)
             elif entry.locked > max(entry.held, 0):

@@ -30,7 +30,7 @@ from scenarioctl.transactions.simulation.recipients import (
     warn_of_shares,
 )
 from scenarioctl.transactions.simulation.reserves import check_reserves
-from scenarioctl.transactions.simulation.swap_credit import SwapCheck
+from scenarioctl.transactions.simulation.swap_credit import check_swaps
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
 from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
@@ -116,16 +116,7 @@ async def _check_any_call(trial: Trial) -> None:
     warn_of_shares(trial)
     await describe_fallbacks(trial)
     await _check_all(trial)
-    await SwapCheck(
-        findings=trial.findings,
-        clients=trial.clients,
-        assets=trial.assets,
-        hop=trial.hops[0],
-        calls=trial.calls,
-        sender=trial.sender,
-        credits=trial.findings.credits,
-        confirmed=trial.confirmed,
-    ).run()
+    await check_swaps(trial)
 
 
 async def _try_pending(trial: Trial) -> None:

@@ -9,6 +9,7 @@ from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import HopLedger, read_ledger
+from scenarioctl.transactions.simulation.swap_credit import try_trades
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
 
@@ -78,13 +79,17 @@ class Trial:
         long as it takes no block for.
         """
         registry = self.assets.registry
-        self.hops = (
-            [DryRunResult(chain=self.chain, failure=too_heavy)]
-            if too_heavy
-            else await trace_call(self.clients, registry, self.chain, self.call, self.sender, charge=charge)
-        )
         table = await self.table()
         self.calls = list(walk_calls(self.call, table))
+        if too_heavy:
+            self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
+        else:
+            self.hops = await try_trades(
+                lambda call: trace_call(self.clients, registry, self.chain, call, self.sender, charge=charge),
+                self.call,
+                self.calls,
+                table,
+            )
         self.programs = local_programs(self.call, table)
         self.instructions = read_programs(self.programs, self.hops, registry)
         if self.transfer is not None:

@@ -174,9 +174,14 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
 
 def _doubt(quote: "Quote", minimum: int, named: str) -> tuple[str, ...]:
     """Return what to confirm of a *minimum* that is far below the quote; nothing of another one."""
-    if Fraction(minimum, quote.amount_out) >= 1 - Fraction(FAR_BELOW, 100):
+    if not is_far_below(minimum, quote.amount_out):
         return ()
     return (f"{named} is {percent_below(minimum, quote.amount_out)} % below the quote",)
+
+
+def is_far_below(least: int, price: int) -> bool:
+    """Tell whether *least* leaves so much of *price* that it has to be confirmed."""
+    return least * 100 < price * (100 - FAR_BELOW)
 
 
 def percent_below(minimum: int, quoted: int) -> str:

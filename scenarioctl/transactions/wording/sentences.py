@@ -11,16 +11,15 @@ from typing import Any
 
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import U128_MAX, to_whole
+from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.inner_calls import expand_calls, read_call
 from scenarioctl.transactions.rights import GIVEN_TO
+from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
 
 #: Values that name nobody.
 _NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
-#: Least amounts that protect nothing, and most amounts that protect nothing.
-ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
 #: What the types of proxies that a runtime calls so may do; others are named.
 _POWERS = {
     "Any": "do anything with this account",
@@ -189,6 +188,10 @@ def _most(phrases: Phrases, value: int, identity: Any) -> str:
     return "at any price" if value == ANY_MOST else f"for at most {phrases.amount(value, identity)}"
 
 
+def _price(phrases: Phrases, want: Any) -> str:
+    return "at any price" if accepts_nothing(want) else fill(phrases, "for at least {assets}", want)
+
+
 def _contract(phrases: Phrases, target: Any) -> str:
     """Return the contract at an address, a new one if that is none: what it does is not known."""
     contract = "a new contract" if target is None else f"the contract at 0x{target.hex()}"
@@ -229,6 +232,7 @@ _PARTS: Mapping[str, Callable[..., str]] = {
     "pooled": lambda _, value, number: f"{value} smallest units of the pool asset {number}",
     "least": _least,
     "most": _most,
+    "price": _price,
     "percent": lambda _, parts: to_whole(parts, 4),
     "asset": Phrases.asset,
     "account": Phrases.account,

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from scenarioctl.transactions.inner_calls import expand_calls
+from scenarioctl.transactions.trades import TRADES
 from scenarioctl.transactions.wording.phrases import Words
-from scenarioctl.transactions.wording.sentences import ANY_LEAST as ANY_LEAST
-from scenarioctl.transactions.wording.sentences import ANY_MOST as ANY_MOST
 from scenarioctl.transactions.wording.sentences import rows, sentence
 
 #: Plain transfers to one account, of which many in a batch are summed up: how the amount is written, and the receiver.
@@ -45,30 +44,32 @@ _PERIODIC = (
 )
 
 
-def _sells(amount: str, least: str, order: str = "") -> str:
-    """Return the words of a sale whose fields stand in *order*."""
-    return f"sells {{amount:{order}{amount},{order}asset_in}} {{least:{order}{least},{order}asset_out}} on {{here}}"
-
-
-def _buys(amount: str, most: str, order: str = "") -> str:
-    return (
-        f"buys {{amount:{order}{amount},{order}asset_out}} {{most:{order}{most},{order}asset_in}} on {{here}}"
+def _trade(pallet: str, method: str, order: str = "") -> str:
+    """Return the words of a trade whose fields stand in *order*."""
+    fields, has_path = TRADES[pallet, method], pallet == "AssetConversion"
+    sold, bought = ("path.0", "path.-1") if has_path else (f"{order}asset_in", f"{order}asset_out")
+    verb, limit, traded, other = (
+        ("buys", "most", bought, sold) if fields.buys else ("sells", "least", sold, bought)
     )
+    amount = (
+        f"{{amount:{order}{fields.amount},{traded}}}"
+        if fields.amount
+        else f"all {{asset:{traded}}} of the signer"
+    )
+    end = ", received by {account:send_to}" if has_path else ""
+    if pallet == "Router":
+        end = f", <{order}route+through {{pools:{order}route}}|over the route that the chain chooses>"
+    return f"{verb} {amount} {{{limit}:{order}{fields.limit},{other}}} on {{here}}{end}"
 
 
-def _route(order: str = "") -> str:
-    return f", <{order}route+through {{pools:{order}route}}|over the route that the chain chooses>"
-
-
-def _repeated(trade: str, order: str) -> str:
+def _repeated(method: str, order: str) -> str:
     return (
-        f"every {{plain:schedule.period}} blocks, for {{account:schedule.owner}}: {trade}{_route(order)}"
+        f"every {{plain:schedule.period}} blocks, for {{account:schedule.owner}}: {_trade('Router', method, order)}"
         "<schedule.slippage?, within {percent:schedule.slippage} % of the price of the block before>, "
         f"<schedule.total_amount+up to {{amount:schedule.total_amount,{order}asset_in}} in all|until it is stopped>"
     )
 
 
-_SOLD, _BOUGHT = "schedule.order.Sell.", "schedule.order.Buy."
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {
     **{
@@ -89,29 +90,13 @@ WORDS: Mapping[tuple[str, str], Words] = {
         },
         " on {here}",
     ),
-    **rows(
-        {
-            "Treasury.spend_local": "has the treasury of {here} pay {native:amount} to {account:beneficiary}",
-            "Omnipool.sell": _sells("amount", "min_buy_amount"),
-            "Omnipool.buy": _buys("amount", "max_sell_amount"),
-            "Router.sell": _sells("amount_in", "min_amount_out") + _route(),
-            "Router.sell_all": "sells all {asset:asset_in} of the signer {least:min_amount_out,asset_out} on {here}"
-            + _route(),
-            "Router.buy": _buys("amount_out", "max_amount_in") + _route(),
-            "XYK|LBP.sell": _sells("amount", "max_limit"),
-            "XYK|LBP.buy": _buys("amount", "max_limit"),
-            "Stableswap.sell": _sells("amount_in", "min_buy_amount"),
-            "Stableswap.buy": _buys("amount_out", "max_sell_amount"),
-            "HSM.sell": _sells("amount_in", "slippage_limit"),
-            "HSM.buy": _buys("amount_out", "slippage_limit"),
-            "AssetConversion.swap_exact_tokens_for_tokens": "sells {amount:amount_in,path.0} {least:amount_out_min,path.-1} on {here}, received by {account:send_to}",
-            "AssetConversion.swap_tokens_for_exact_tokens": "buys {amount:amount_out,path.-1} {most:amount_in_max,path.0} on {here}, received by {account:send_to}",
-        }
+    ("Treasury", "spend_local"): sentence(
+        "has the treasury of {here} pay {native:amount} to {account:beneficiary}"
     ),
+    **{key: sentence(_trade(*key)) for key in TRADES},
     ("Vesting", "vested_transfer"): sentence(_LOCKED % "", _PERIODIC),
     ("Vesting", "force_vested_transfer"): sentence(_LOCKED % " from {account:source}"),
     ("DCA", "schedule"): sentence(
-        _repeated(_sells("amount_in", "min_amount_out", _SOLD), _SOLD),
-        _repeated(_buys("amount_out", "max_amount_in", _BOUGHT), _BOUGHT),
+        _repeated("sell", "schedule.order.Sell."), _repeated("buy", "schedule.order.Buy.")
     ),
 }
