@@ -2,6 +2,7 @@
 
     python tools/mutants.py scenarioctl/runtime/scale.py --count 60 --seed 1 \
         --tests tests/test_scale.py tests/test_golden.py
+    python tools/mutants.py scenarioctl/transactions/simulation/simulate.py --deletions --tests tests/test_check_calls.py
 
 Works in a copy of the checkout, takes a random sample, and writes one line for each mutant. What survived is judged by hand;
 the last judgment is in benchmarks/RESULTS.md.
@@ -148,6 +149,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60, help="how many mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", default="", help="only these lines, as FIRST-LAST")
+    parser.add_argument("--deletions", action="store_true", help="only those that leave a statement out")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for the tests of one mutant")
     options = parser.parse_args()
 
@@ -158,6 +160,7 @@ def main() -> None:
         for name in options.files
         for mutant in Finder((ROOT / name).read_text()).find()
         if not first or int(first) <= mutant.line <= int(last or first)
+        if not options.deletions or mutant.after == "pass"
     ]
     chosen = Random(options.seed).sample(found, min(options.count, len(found)))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

@@ -208,7 +208,8 @@ def test_an_order_is_judged_by_what_a_swap_would_bring(market: Market) -> None:
     refused = check(market.app, market.chain, bad, who=bob)
     confirmed = check(market.app, market.chain, bad, who=bob, confirmed=True)
 
-    assert [each.verdict for each in fair] == ["ok"] * 4, [each.reasons for each in fair]
+    # The maker of an offer that is filled in part gets something, and no call names an account.
+    assert [each.verdict for each in fair] == ["ok", "ok", "unknown", "ok"], [each.reasons for each in fair]
     assert [cheap.verdict, refused.verdict, confirmed.verdict] == ["refused", "refused", "ok"], (
         confirmed.reasons
     )
