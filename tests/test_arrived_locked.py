@@ -38,6 +38,7 @@ from tests.test_check import (
     RELAY_TO_HUB,
     TRANSFER,
     Check,
+    call_effects,
     fill,
     message,
     message_effects,
@@ -150,6 +151,28 @@ def test_two_messages_that_draw_on_one_account_are_unknown(
     compete = [reason for reason in answer["reasons"] if "two messages" in reason]
     assert compete == ([says("assetHub", "account or pool")] if shared else [])
     assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)
+
+
+def test_the_arrival_of_two_messages_is_not_computed(network: FakeNetwork, check: Check) -> None:
+    two = ((RELAY_TO_HUB, message()), (RELAY_TO_HUB, message()))
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(*two)
+
+    answer = check(*TRANSFER, "--destinationaddress", BOB)
+
+    assert [each for each in answer["warnings"] if "computed" in each] == [says("more than one message")]
+
+
+@pytest.mark.parametrize("tail", [b"\0", b"\1"], ids=["a pallet's", "another one"])
+def test_the_account_of_a_pallet_has_nothing_behind_its_name(
+    network: FakeNetwork, check: Check, tail: bytes
+) -> None:
+    account = b"modlpy/trsry".ljust(31, b"\0") + tail
+    remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
+
+    answer = judge(network, check, remark, transferred(account, DOT))
+
+    assert answer["verdict"] == ("ok" if tail == b"\0" else "unknown")
+    assert [each["system"] for each in answer["credits"]] == [tail == b"\0"]
 
 
 class Registry5:

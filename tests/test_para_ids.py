@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table_cache import save_cached
-from tests.conftest import Run
+from scenarioctl.transactions.simulation import configured_reserves
+from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork
 from tests.test_check import (
@@ -199,3 +201,38 @@ def test_what_nobody_is_credited_with_is_not_ok_by_whatever_id(network: FakeNetw
 
     assert answer["verdict"] == "unknown"
     assert says("1/Here", "own", "lost") in answer["reasons"]
+
+
+def transfer(network: FakeNetwork, scenarioctl: Run, source: str, destination: str) -> str:
+    """Return what `tx check` of a transfer of DOT that only a check opens says."""
+    words = ("--from", source, "--to", destination, "--assetid", "DOT", "--amount", str(AMOUNT))
+    ended = scenarioctl(
+        *("--json", "--config", str(network.config), "tx", "check", *words),
+        *("--destinationaddress", BOB, "--sender", ALICE),
+    )
+    answer = json.loads(ended.out)
+    return str(answer.get("error") or answer["verdict"])
+
+
+@pytest.mark.parametrize("known", [PARA_ID, 2034])
+def test_a_transfer_is_tried_only_to_the_chain_that_it_names(
+    network: FakeNetwork, scenarioctl: Run, known: int
+) -> None:
+    network.chains["hydraDx"].store("ParachainInfo", "ParachainId", value=known)
+
+    said = transfer(network, scenarioctl, "assetHub", "own")
+
+    assert said == ("ok" if known == PARA_ID else says("chains.own.para_id", PARA_ID, 2034))
+
+
+def test_no_transfer_is_tried_before_its_reserve_is_asked_for(
+    network: FakeNetwork, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No bundled runtime of a parachain says which reserves it takes; `test_unlisted_assets.py` tests the question."""
+
+    async def refuse(*_: Any) -> None:
+        raise InvalidRequest("another reserve")
+
+    monkeypatch.setattr(configured_reserves, "check_trusted_reserve", refuse)
+
+    assert transfer(network, scenarioctl, "assetHub", "own") == "another reserve"

@@ -426,12 +426,16 @@ def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
     assert answer["reasons"] == [says("DOT", "hydraDx")]
 
 
+@pytest.mark.parametrize("around", [False, True], ids=["after", "inside"])
 def test_assets_of_an_account_that_a_message_withdraws_name_no_reserve(
-    network: FakeNetwork, check: Check
+    network: FakeNetwork, check: Check, around: bool
 ) -> None:
-    descend = {"DescendOrigin": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}}
-    program = [{"WithdrawAsset": [asset(NATIVE_UP, AMOUNT)]}, BUY, deposit(BOB_KEY)]
-    effects = call_effects((RELAY_TO_DEX, {"V5": [descend, *program]}))
+    descendant = {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}
+    program: list[Any] = [{"WithdrawAsset": [asset(NATIVE_UP, AMOUNT)]}, BUY, deposit(BOB_KEY)]
+    sent = [{"DescendOrigin": descendant}, *program]
+    if around:
+        sent = [{"ExecuteWithOrigin": {"descendant_origin": descendant, "xcm": program}}]
+    effects = call_effects((RELAY_TO_DEX, {"V5": sent}))
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = effects
     dex = network.chains["hydraDx"]
     got = {"Tokens": {"Deposited": {"currency_id": 5, "who": BOB_KEY, "amount": AMOUNT}}}
@@ -442,6 +446,7 @@ def test_assets_of_an_account_that_a_message_withdraws_name_no_reserve(
     answer = check_payments(network, check)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert around == any("ExecuteWithOrigin" in warning for warning in answer["warnings"])
 
 
 def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork, check: Check) -> None:
