@@ -38,7 +38,9 @@ from tests.test_check import (
     DOT,
     EXECUTION,
     FEE,
+    NATIVE_UP,
     RELAY_TO_HUB,
+    USDT_ON_HUB,
     Check,
     asset,
     call_effects,
@@ -172,6 +174,34 @@ def test_what_a_program_pays_for_its_execution_is_told(network: FakeNetwork, che
 
     assert answer["verdict"] == "ok"
     assert ("polkadot", "execution", "99 DOT") in steps(answer)
+
+
+def test_what_a_message_destroys_is_told_whole_though_its_fee_may_be_missing(
+    network: FakeNetwork, check: Check
+) -> None:
+    *first, last, topic = message()["V5"]
+    burning = {"V5": [*first, {"BurnAsset": [asset(NATIVE_UP, DOT // 2)]}, last, topic]}
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(AMOUNT - DOT // 2))
+
+    answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, burning),))
+
+    assert ("assetHub", "destroyed", "0.5 DOT") in steps(answer)
+
+
+@pytest.mark.parametrize(("got", "verdict"), [(1000, "ok"), (999, "unknown")])
+def test_a_fee_of_another_asset_explains_nothing(
+    network: FakeNetwork, check: Check, got: int, verdict: str
+) -> None:
+    descend = {"DescendOrigin": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}}
+    _, clear, *rest = message()["V5"]
+    brought = {"WithdrawAsset": [asset(USDT_ON_HUB, 1000), asset(NATIVE_UP, AMOUNT)]}
+    credited = {"Assets": {"Deposited": {"asset_id": 1984, "who": BOB_KEY, "amount": got}}}
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(ARRIVING), credited)
+    both = {"V5": [descend, brought, clear, *rest]}
+
+    answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, both),))
+
+    assert answer["verdict"] == verdict, answer["reasons"]
 
 
 def test_a_program_that_refunds_may_pay_less_than_the_fee(network: FakeNetwork, check: Check) -> None:
