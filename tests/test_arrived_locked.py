@@ -10,21 +10,25 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
 from tests.check_rules import (
+    ALL,
     CAROL,
     CAROL_KEY,
     balances,
     batch,
     burned,
     checker,
+    execute,
     judge,
     pay,
     steps,
     transferred,
     trial,
+    withdraw,
 )
 from tests.conftest import BOB, Run
 from tests.messages import says
@@ -134,6 +138,23 @@ def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
     answer = judge(network, check, remark, transferred(BOB_KEY, DOT))
 
     assert answer["reasons"] == [says(BOB, "1 DOT", "polkadot")]
+
+
+@pytest.mark.parametrize(
+    "account", accounts_of_address(bytes(range(20, 40))), ids=["Hydration's", "an Asset Hub's"]
+)
+def test_an_account_of_20_bytes_is_named_in_every_form(
+    network: FakeNetwork, check: Check, account: bytes
+) -> None:
+    key = {
+        "parents": 0,
+        "interior": {"X1": [{"AccountKey20": {"network": None, "key": bytes(range(20, 40))}}]},
+    }
+    paying = execute(withdraw(DOT), {"DepositAsset": {"assets": ALL, "beneficiary": key}})
+
+    answer = judge(network, check, paying, burned(DOT), balances("Minted", who=account, amount=DOT))
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
 
 
 @pytest.mark.parametrize("shared", [True, False])

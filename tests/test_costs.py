@@ -16,6 +16,7 @@ from tests.node import Refusal
 from tests.test_check import (
     ALICE,
     ALICE_KEY,
+    AMOUNT,
     BOB_KEY,
     DELIVERY,
     DOT,
@@ -23,10 +24,12 @@ from tests.test_check import (
     RELAY_TO_HUB,
     Check,
     account,
+    asset,
     call_effects,
     check,
     fill,
     info,
+    location,
     message,
     module_error,
     transfer_check,
@@ -130,6 +133,22 @@ def test_a_fee_for_a_weight_that_the_call_names_is_a_bound(network: FakeNetwork,
     assert {fee["value"] for fee in fees} == {str(FEE)}
     assert bound["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
     assert untold["warnings"] == [says("at most", "refunds")]
+
+
+def test_the_weight_limit_of_a_transfer_is_for_its_destination(network: FakeNetwork, check: Check) -> None:
+    args = {
+        "dest": {"V5": RELAY_TO_HUB},
+        "beneficiary": {"V5": location(BOB_KEY)},
+        "assets": {"V5": [asset({"parents": 0, "interior": "Here"}, AMOUNT)]},
+        "fee_asset_item": 0,
+        "weight_limit": {"Limited": weight(10**9)},
+    }
+    call = Call(pallet="XcmPallet", method="limited_teleport_assets", args=args)
+
+    answer = check("0x" + table_of("polkadot").encode_call(call).hex(), "--chain", "polkadot")
+
+    (fee,) = [step for step in answer["steps"] if step["what"] == "transaction fee"]
+    assert (fee["value"], "at_most" in fee) == (str(FEE), False)
 
 
 # The fee is taken before the call is tried
