@@ -38,10 +38,13 @@ from tests.test_check import (
     ALICE_KEY,
     AMOUNT,
     BOB_KEY,
+    DELIVERY,
     DOT,
+    FEE,
     RELAY_TO_HUB,
     TRANSFER,
     Check,
+    account,
     call_effects,
     fill,
     message,
@@ -172,6 +175,19 @@ def test_two_messages_that_draw_on_one_account_are_unknown(
     compete = [reason for reason in answer["reasons"] if "two messages" in reason]
     assert compete == ([says("assetHub", "account or pool")] if shared else [])
     assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)
+
+
+def test_dust_that_an_event_tells_is_told_once(network: FakeNetwork, check: Check) -> None:
+    relay = network.chains["polkadot"]
+    relay.store("System", "Account", ALICE_KEY, value=account(AMOUNT + FEE + DELIVERY + 7))
+    dust = balances("DustLost", account=ALICE_KEY, amount=7)
+    relay.api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, message()), events=(dust,))
+
+    answer = check(*TRANSFER, "--destinationaddress", BOB)
+
+    assert [each for each in answer["warnings"] if "existential deposit" in each] == [
+        says("0.0000000007 DOT")
+    ]
 
 
 def test_the_arrival_of_two_messages_is_not_computed(network: FakeNetwork, check: Check) -> None:

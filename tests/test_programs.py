@@ -157,6 +157,14 @@ def test_a_trap_where_a_message_ends_is_refused(
     assert answer["reasons"] == [says("0.5", "DOT", "assetHub", claim)]
 
 
+def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> None:
+    item = {"id": NATIVE_UP, "fun": {"NonFungible": {"Index": 7}}}
+    held = trapped("PolkadotXcm", location(ALICE_KEY), item, asset(NATIVE_UP, DOT // 2))
+    events_of(network, minted(), held, chain="assetHub")
+
+    assert check_transfer(check)["reasons"] == [says("an item of 1/Here", "0.5 DOT")]
+
+
 def test_a_trap_in_a_call_that_succeeds_is_refused(network: FakeNetwork, check: Check) -> None:
     events_of(
         network,
