@@ -122,8 +122,9 @@ def test_a_receiver_without_a_key_is_refused_in_hex(
     check: Check,
     account: bytes,
 ) -> None:
-    refused = judge(network, check, pay(account), transferred(account, DOT))
-    confirmed = judge(network, check, pay(account), transferred(account, DOT), words=("--yes",))
+    paid = transferred(BOB_KEY, DOT), transferred(account, DOT)
+    refused = judge(network, check, batch(pay(), pay(account)), *paid)
+    confirmed = judge(network, check, batch(pay(), pay(account)), *paid, words=("--yes",))
 
     name = format_account(account, 0)
     assert refused["verdict"] == "refused"

@@ -50,7 +50,7 @@ EVENTS: Mapping[str, Mapping[str, tuple[Effect, ...]]] = {
         **_FREEZER,
     },
     **dict.fromkeys(("Assets", "ForeignAssets", "PoolAssets"), _COUNTED),
-    **dict.fromkeys(("AssetsHolder", "ForeignAssetsHolder"), _HOLDER),
+    **dict.fromkeys(("AssetsHolder", "ForeignAssetsHolder", "PoolAssetsHolder"), _HOLDER),
     **dict.fromkeys(("AssetsFreezer", "ForeignAssetsFreezer", "PoolAssetsFreezer"), _FREEZER),
     "Tokens": {
         "Deposited": (GETS,),
