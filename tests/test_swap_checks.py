@@ -361,7 +361,7 @@ def test_a_trade_in_any_pool_is_judged_by_its_limit(
 
 @pytest.mark.parametrize(
     ("now", "least", "near"),
-    [(1000, 1000, False), (1000, 1003, True), (1000, 1004, False), (None, 1000, False)],
+    [(1000, 1000, False), (1000, 1060, True), (1000, 1061, False), (None, 1000, False)],
     ids=["the limit is met", "it is nearly met", "it is not met", "something else fails"],
 )
 @pytest.mark.parametrize("pallet", ["Omnipool", "XYK"])

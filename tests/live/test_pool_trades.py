@@ -144,7 +144,7 @@ def judge(app: Application, chain: Chain, call: Call, asset: int, *, moves: bool
     ] * 2
     assert at(now).verdict == ("unknown" if moves else best)
     assert at(now * (1000 + (better - 100)) // 1000).verdict == ("unknown" if moves else "refused")
-    assert at(now * better // 100).verdict == "refused"
+    assert at(now * (100 + 10 * (better - 100)) // 100).verdict == "refused"
     good = at(now * worse // 100)
     assert good.verdict == best, good.reasons
     assert step(good, f"{verb} {bound}") == now * worse // 100

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 #: Pools whose fees or weights change from block to block, also if nobody trades.
 _MOVING = frozenset(("Omnipool", "Stableswap", "LBP", "HSM"))
+#: The most by which lower fees in the next block improve a trade: the Omnipool takes up to 5.25 % (DynamicFees of Hydration).
+_FEES = Fraction(6, 100)
 
 
 async def try_trades(
@@ -53,7 +55,7 @@ async def try_trades(
 ) -> "list[DryRunResult]":
     """Return what *trace* tells of *call*, which holds *calls*.
 
-    If limits of trades fail so closely that the next block may meet them, it is what the call does without limits.
+    If limits of trades fail by no more than fees, which the next block may lower, it is what the call does without limits.
     """
     hops = await trace(call)
     trades = [trade for trade in _running(calls) if not trade.unprotected]
@@ -64,7 +66,7 @@ async def try_trades(
     if free[0].failure or not _moves(free[0].events):
         return hops
     if any(
-        now is None or _is_broken(trade, now, 1 + TOLERANCE) for trade, now in zip(trades, found, strict=True)
+        now is None or _is_broken(trade, now, 1 + _FEES) for trade, now in zip(trades, found, strict=True)
     ):
         return hops
     return free
