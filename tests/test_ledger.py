@@ -43,11 +43,14 @@ def test_a_pool_gets_and_gives_exactly_what_the_trades_tell(name: str) -> None:
     assert markets([], pool) == {}
 
 
-def test_a_trade_of_hydration_names_its_pool() -> None:
-    event = Event(pallet="Broadcast", name="Swapped3", fields={"swapper": ALICE_KEY, "filler": POOL})
+@pytest.mark.parametrize(
+    ("kind", "role"), [({"XYK": 7}, "pool"), ("LBP", "pool"), ({"OTC": 7}, "maker of the offer")]
+)
+def test_a_trade_of_hydration_names_its_pool_or_who_offered_it(kind: Any, role: str) -> None:
+    fields = {"swapper": ALICE_KEY, "filler": POOL, "filler_type": kind}
 
-    assert markets([event], []) == {POOL: "pool"}
-    assert markets([Event(pallet="Other", name="Swapped3", fields={"filler": POOL})], []) == {}
+    assert markets([Event(pallet="Broadcast", name="Swapped3", fields=fields)], []) == {POOL: role}
+    assert markets([Event(pallet="Other", name="Swapped3", fields=fields)], []) == {}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from scenarioctl.transactions.simulation.xcm_fees import (
     query_weight,
 )
 from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
+from scenarioctl.transactions.xcm_instructions import read_instruction
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
@@ -178,7 +179,8 @@ def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict
     for event in events:
         fields = event.fields
         if event.pallet == "Broadcast" and isinstance(fields, Mapping) and "filler" in fields:
-            found[fields["filler"]] = "pool"
+            is_offer = read_instruction(fields.get("filler_type"))[0] == "OTC"
+            found[fields["filler"]] = "maker of the offer" if is_offer else "pool"
         elif event.pallet == "AssetConversion" and event.name.startswith("Swap"):
             for (paid, much), (given, more) in zip(fields["path"], fields["path"][1:], strict=False):
                 sums = traded[write_location(paid), write_location(given)]
