@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.files import read_file
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget
@@ -413,12 +414,13 @@ def secrets_in(values: Mapping[str, Any]) -> list[str]:
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:
     text = "" if isinstance(value, bool) or not isinstance(value, (int, str)) else str(value).strip()
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
+    number = read_digits(text, longest=15)
+    if number is None:
         example = setting.default or 100
         raise _refused(setting, value, origin, f"is not a whole number, expected one like {example}")
-    if int(text) < setting.least:
+    if number < setting.least:
         raise _refused(setting, value, origin, f"is too small, expected at least {setting.least}")
-    return int(text)
+    return number
 
 
 def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:

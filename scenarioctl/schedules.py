@@ -13,7 +13,7 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
-from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.model.request_values import read_choice, read_digits, read_number
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -96,8 +96,9 @@ def read_duration(value: object, *, field: str, least: int = 0) -> int:
         text = "".join(value.split()).lower()
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1:
         text = str(int(value)) if abs(value) < 10**12 else "9" * 12
-    if text.isascii() and text.isdigit():
-        duration = int(text[:13]) * SECOND
+    seconds = read_digits(text)
+    if seconds is not None:
+        duration = seconds * SECOND
     else:
         found = _DURATION.fullmatch(text) if text else None
         if found is None:

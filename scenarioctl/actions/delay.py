@@ -13,6 +13,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.diagram import Diagram, Node
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
@@ -39,8 +40,8 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 
 def _duration(seconds: Any) -> str:
-    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit() and len(seconds) < 6:
-        seconds = int(seconds)
+    if (number := read_digits(seconds)) is not None:
+        seconds = number
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 < seconds <= LONGEST:
         return f"{one_line(seconds)} s" if isinstance(seconds, (int, float)) else ""
     for unit, length in (("h", 3600), ("min", 60)):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions import find_step
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -221,7 +222,7 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
     if step == "":
         return 0
     text = str(step)
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    number = read_digits(text) or 0
     if 1 <= number <= len(nodes):
         return number - 1
     if step in nodes:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import StepData
@@ -347,8 +348,8 @@ def _descend(value: Any, path: tuple[str, ...], *, folded: bool = False) -> Any:
             name = alike[0] if len(alike) == 1 else name
         if isinstance(value, Mapping) and name in value:
             value = value[name]
-        elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name[:9]) < len(value):
-            value = value[int(name[:9])]
+        elif isinstance(value, list) and (place := read_digits(name)) is not None and place < len(value):
+            value = value[place]
         else:
             return _NOTHING
     return value
@@ -454,7 +455,7 @@ def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str, int | None]:
     step = None
     if number is not None:
         # The editor writes `undefined` for pills that stand for one of its functions.
-        step = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        step = read_digits(number) or 0
     from html import unescape
 
     return end + len("</span>"), unescape(path), step

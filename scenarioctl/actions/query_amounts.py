@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import fold
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.actions.chain_query import Query
@@ -38,8 +39,8 @@ def whole_tokens(app: "Application", query: "Query", text: str) -> str:
     asset = _asset_of(app, query)
     if asset is None or asset.decimals is None:
         return ""
-    if text.isascii() and text.isdigit():
-        return asset.amount(int(text))
+    if (raw := read_digits(text)) is not None:
+        return asset.amount(raw)
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
@@ -54,8 +55,8 @@ def _asset_of(app: "Application", query: "Query") -> "Asset | None":
     count, place = _BY_ID.get(item, (-1, 0))
     if count != len(query.params):
         return None
-    number = str(query.params[place]).replace(",", "")
-    return app.assets.listed(query.chain, int(number)) if number.isascii() and number.isdigit() else None
+    number = read_digits(str(query.params[place]).replace(",", ""))
+    return None if number is None else app.assets.listed(query.chain, number)
 
 
 def _amounts_in(answer: Any) -> Iterator[tuple[str, int]]:
@@ -63,6 +64,6 @@ def _amounts_in(answer: Any) -> Iterator[tuple[str, int]]:
         return
     held = answer.get("data", answer)
     for name in _AMOUNTS:
-        raw = held.get(name) if isinstance(held, dict) else None
-        if isinstance(raw, str) and raw.isascii() and raw.isdigit():
-            yield name, int(raw)
+        raw = read_digits(held.get(name)) if isinstance(held, dict) else None
+        if raw is not None:
+            yield name, raw

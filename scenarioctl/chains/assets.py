@@ -28,6 +28,7 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import parse_raw, to_whole
+from scenarioctl.model.request_values import read_digits
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
@@ -131,7 +132,8 @@ class Assets:
             return native
         if "/" in text and text[0] in "012" and text not in self._table(chain):
             return self._find_location(chain, text, field)
-        if not (text.isascii() and text.isdigit()):
+        number = read_digits(text)
+        if number is None:
             return self._find_symbol(chain, text, field)
         if (
             diagram
@@ -140,7 +142,7 @@ class Assets:
             and beside.lower() == native.symbol.lower()
         ):
             return native
-        asset = self._find_number(chain, text.lstrip("0") or "0", asset_id, field)
+        asset = self._find_number(chain, str(number), asset_id, field)
         if beside and asset.symbol and beside.lower() != asset.symbol.lower():
             mark = f" ({asset.mark})" if asset.mark else ""
             raise InvalidRequest(

@@ -8,6 +8,7 @@ from scenarioctl.chains.locations import absolute, read_location, seen_from, wri
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.chain import Chain
@@ -68,7 +69,8 @@ def check_number(chain: "Chain", table: Mapping[str, Any], number: str) -> None:
     """Refuse an id that no asset of a pallet with numbered assets has."""
     # On the Asset Hub and the exchange ids have 32 bits; parachains choose.
     most = U128_MAX if chain.role == "parachain" else U32_MAX
-    if not (number.isascii() and number.isdigit() and len(number) <= len(str(most)) and int(number) <= most):
+    given = read_digits(number)
+    if given is None or given > most:
         raise InvalidRequest(
             f"chains.{chain.name}.assets.id {shorten(table['id'])} is not a number from 0 to {most}"
         )

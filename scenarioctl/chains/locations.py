@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -150,9 +151,9 @@ def _read_junction(part: str, text: str, field: str) -> Any:
     name, opened, argument = part.partition("(")
     if opened and argument.endswith(")"):
         argument = argument[:-1]
-        if name in _NUMBERED and argument.isascii() and argument.isdigit() and len(argument) < 40:
-            number = int(argument)
-            if number <= _NUMBERED[name]:
+        if name in _NUMBERED:
+            number = read_digits(argument)
+            if number is not None and number <= _NUMBERED[name]:
                 return {name: number}
         elif name == "AccountKey20" and (key := _read_hex(argument)) is not None and len(key) == 20:
             return {name: {"network": None, "key": key}}
@@ -162,8 +163,8 @@ def _read_junction(part: str, text: str, field: str) -> Any:
             if argument in ("Polkadot", "Kusama"):
                 return {name: argument}
             network, _, number_text = argument.partition(":")
-            if network == "Ethereum" and number_text.isascii() and number_text.isdigit():
-                return {name: {"Ethereum": {"chain_id": int(number_text)}}}
+            if network == "Ethereum" and (number := read_digits(number_text)) is not None:
+                return {name: {"Ethereum": {"chain_id": number}}}
     raise InvalidRequest(
         f"{field} {shorten(text, 120)} has the unknown junction {shorten(part)}, {_EXPECTED}"
     )

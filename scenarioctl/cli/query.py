@@ -32,6 +32,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
+from scenarioctl.model.request_values import read_number
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -110,9 +111,7 @@ def read_count(text: str) -> int:
     """Return after how many lines to end; 0 is never."""
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise InvalidRequest(f"count {shorten(text)} is not a number of lines, expected 1 or more")
-    return int(text)
+    return read_number(text, field="count", expected="a number of lines, expected 1 or more", least=1)
 
 
 def _follow(count: int, **fields: Any) -> None:

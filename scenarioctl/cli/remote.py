@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from scenarioctl import __version__, errors
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.request_values import read_digits
 from scenarioctl.operations.results import Result
 from scenarioctl.server.access import is_loopback
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
@@ -184,7 +185,7 @@ def fetch_page(settings: "Settings", path: str) -> Page:
 def _seconds_to_wait(request: Any) -> int:
     """Return the timeout in *request*, in seconds: a broadcast may wait for its block."""
     given = str(getattr(request, "timeout", None))
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+    return read_digits(given, longest=5) or 0
 
 
 def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:

@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.model.request_values import read_choice, read_digits, read_number
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -330,12 +330,11 @@ def parse_era_choice(value: object) -> bytes | int:
     text = str(value).strip()
     if text == "immortal" or text.startswith("0x"):
         return parse_era(text, field="era")
-    if not (text.isascii() and text.isdigit()):
+    period = read_digits(text)
+    if period is None:
         raise InvalidRequest(
             f"era {shorten(value)} is not an era, expected immortal, a period in blocks like 64, or 0x hex"
         )
-    # A longer number is no period either, and is named as it was given.
-    period = int(text) if len(text) < 10 else 0
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(
             f"era {shorten(value)} is not a period, expected a power of two from 4 to 65536, like 64"

@@ -31,6 +31,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_digits
 from scenarioctl.runtime.type_table import DEFINITION, KIND, PATH, TypeTable
 
 #: Takes a value and how deep it stands.
@@ -351,10 +352,8 @@ def _as_integer(value: object, expected: str) -> int:
     """Return what is not simply an int as one: a subclass of int, or decimal text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, str) and len(value) <= 200:
-        digits = value[1:] if value.startswith("-") else value
-        if digits.isascii() and digits.isdigit():
-            return int(value)
+    if isinstance(value, str) and (digits := read_digits(value.removeprefix("-"))) is not None:
+        return -digits if value.startswith("-") else digits
     raise Refusal(f"{_show(value)} is not a whole number, expected {expected}")
 
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
+from scenarioctl.model.request_values import read_digits
 from scenarioctl.server.endpoints import Endpoint
 
 #: Alternative spelling -> field, for requests with that field.
@@ -274,7 +275,7 @@ def _from_text(shape: Shape, text: str) -> Any:
         if word in _TRUE or word in _FALSE:
             return word in _TRUE
     elif not _NUMBER_WORDS.isdisjoint(shape.kinds):
-        sign, digits = text[:1] == "-", text.removeprefix("-")
-        if digits.isascii() and digits.isdigit() and len(digits) <= 40:
-            return -int(digits) if sign else int(digits)
+        number = read_digits(text.removeprefix("-"))
+        if number is not None:
+            return -number if text.startswith("-") else number
     raise InvalidRequest(f"{shape.name} {shorten(text)} is text, expected {shape.wanted}")

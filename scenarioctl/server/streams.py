@@ -12,6 +12,7 @@ from aiohttp import web
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
+from scenarioctl.model.request_values import read_digits, read_number
 from scenarioctl.server.access import Access
 from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
@@ -278,8 +279,9 @@ def read_position(text: str) -> Position:
     if not text:
         return Position()
     parts = text.split(".")
-    if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
-        return Position(log=int(parts[0]), mempool=int(parts[1]))
+    numbers = [number for part in parts if (number := read_digits(part, longest=18)) is not None]
+    if len(parts) == len(numbers) == 2:
+        return Position(log=numbers[0], mempool=numbers[1])
     raise InvalidRequest(f"after {shorten(text)} is not an event id, expected one like 17.4, or now")
 
 
@@ -287,12 +289,9 @@ def _read_tail(value: str | int) -> int | None:
     """Return the number of newest rows to start with; None for all."""
     if value == "":
         return None
-    text = str(value)
-    if not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 6:
-        count = int(text)
-        if count <= TAIL_MAX:
-            return count
-    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines, expected 0 to {TAIL_MAX}")
+    return read_number(
+        value, field="tail", expected=f"a number of lines, expected 0 to {TAIL_MAX}", most=TAIL_MAX
+    )
 
 
 def write_event(kind: str, said: Mapping[str, Any], *, id: object = "") -> bytes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -160,10 +161,11 @@ class ValueReader:
         given = value
         if isinstance(value, str):
             text = value.strip()
-            digits = text.removeprefix("-") if lowest < 0 else text
-            if not (digits.isascii() and digits.isdigit() and len(digits) <= 200):
+            sign = "-" if lowest < 0 and text.startswith("-") else ""
+            value = read_digits(text.removeprefix(sign))
+            if value is None:
                 raise self.misfit(type_id, given)
-            value = int(text)
+            value = -value if sign else value
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.misfit(type_id, given)
         if not lowest <= value < beyond:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_digits
 from scenarioctl.transactions.extrinsic import looks_like_extrinsic
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
 from scenarioctl.transactions.mortality import parse_era
@@ -199,8 +200,8 @@ def _number(given: Mapping[str, Any], field: str, name: str, otherwise: int | No
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     text = value if isinstance(value, str) and len(value) <= 80 and value.isascii() else ""
-    if text.isdigit():
-        return int(text)
+    if (number := read_digits(text)) is not None:
+        return number
     if text[:2] == "0x" and text[2:].isalnum():
         try:
             return int(text[2:], 16)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_number
 
 #: As people may type them -> as the runtime has them.
 _POOLS = {
@@ -130,11 +131,7 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
 
 
 def _parse_id(value: object, field: str) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U32:
-        raise InvalidRequest(f"{field} {shorten(value)} is not an asset id, expected a number like 5")
-    return value
+    return read_number(value, field=field, expected="an asset id, expected a number like 5", most=_U32)
 
 
 def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> None:
