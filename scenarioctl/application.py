@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,6 +31,8 @@ P = ParamSpec("P")
 _THREADS = 2
 #: Seconds that a long computation may block the event loop before it yields.
 _LONGEST_STEP = 0.01
+#: Rounds of a loop that is costly work.
+_MANY_ROUNDS = 100
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -123,6 +126,8 @@ class Application:
         self.tell: Callable[[str], None] = _ignore_progress
         #: Wakes the worker of this process, if it has one, because a job may be due.
         self.wake: Callable[[], None] = _wake_no_worker
+        #: Holds a place for costly work, with `async with`: a daemon has few of them for each client.
+        self.costly: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
         self.resources = Resources()
         self._clients: dict[str, Client] = {}
         #: Whether another application owns the resources and closes them.
@@ -172,18 +177,33 @@ class Application:
         return found
 
     async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *work* in a thread, because it would block the event loop, and return its result."""
+        """Run *work* in a thread, because it would block the event loop, and return its result.
+
+        If a daemon has no place for it, NotReady. A client that disconnects keeps its place until the thread has ended.
+        """
         import asyncio
 
         if self.resources.executor is None:
             from concurrent.futures import ThreadPoolExecutor
 
             self.resources.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
-        call = partial(work, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self.resources.executor, call)
+        async with self.costly():
+            call = partial(work, *args, **kwargs)
+            running = asyncio.get_running_loop().run_in_executor(self.resources.executor, call)
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                await asyncio.wait({running})
+                # An exception that nobody looks at would be logged.
+                running.exception()
+                raise
 
-    def breather(self) -> Callable[[], Awaitable[None]]:
-        """Return a function for a long computation to await often, so that a daemon serves other requests in between."""
+    @asynccontextmanager
+    async def long_loop(self, rounds: int) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Give a function for a loop to await in each round, so that a daemon serves other requests in between.
+
+        A loop of many *rounds* is costly work.
+        """
         began = time.monotonic()
 
         async def breathe() -> None:
@@ -192,7 +212,8 @@ class Application:
                 await _sleep(0)
                 began = time.monotonic()
 
-        return breathe
+        async with self.costly() if rounds > _MANY_ROUNDS else nullcontext():
+            yield breathe
 
     def session(self) -> "Application":
         """Return a view of this application for one request or run, with its own chain clients: `async with`."""

@@ -16,8 +16,9 @@ from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import metering, notifications, response_body
+from scenarioctl.render import picture, png, raster
 from scenarioctl.runtime import metadata, scale, type_table
-from scenarioctl.server import bodies, limits, page_files, servers, streams
+from scenarioctl.server import bodies, costly_work, page_files, servers, streams
 from scenarioctl.stores.texts import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, remark
 from scenarioctl.worker import notifier
@@ -62,8 +63,15 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "payload for `/web/vault`": {
         "bytes": (page_files.PAYLOAD_LIMIT,),
-        "values": (1, limits.WAITING_PER_REQUEST),
-        "time": (DEFAULTS.request_seconds, limits.WAITING_SECONDS),
+        "time": (DEFAULTS.request_seconds,),
+    },
+    "costly work: pictures, large bodies, diagrams, transactions and answers": {
+        "values": (costly_work.AT_ONCE, 1, costly_work.WAITING, costly_work.WAITING_OF_CLIENT),
+        "time": (costly_work.WAITING_SECONDS,),
+    },
+    "picture": {
+        "values": (picture.MOST_CARDS, picture.MOST_EDGES, png.MOST_PIXELS, png.MOST_DRAWN),
+        "time": (raster.PATIENCE,),
     },
     "header of a request": {
         "bytes": (servers.LINE_MAX,),

@@ -23,7 +23,7 @@ from PIL import Image, ImageChops
 from scenarioctl.application import Application
 from scenarioctl.cli import pictures
 from scenarioctl.config import Settings
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError
 from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.results import Result
@@ -145,12 +145,38 @@ def test_a_png_that_would_be_too_large_is_refused_with_what_would_work(app: Appl
         preview(app, tall, width=4096)
 
     most = re.fullmatch(
-        r"width 4096 would make a picture of \d+ pixels in height, expected at most (\d+) for this scenario",
+        r"width 4096 would make a PNG of 4096 x \d+ pixels with 119 cards and edges, "
+        r"expected at most (\d+) for this scenario, or the format svg",
         str(refused.value),
     )
     assert most is not None
     wide, high = canvas_size(picture_of(app, tall), find_layout(picture_of(app, tall)))
     assert 15_900_000 < int(most[1]) ** 2 * high / wide <= 16_000_000
+
+
+def test_a_png_is_bounded_by_its_pixels_times_its_cards_and_edges(app: Application) -> None:
+    """12 s of a processor, for each request."""
+    crowded = document(1, [(0, 0)] * 20_000)
+
+    with pytest.raises(InvalidRequest) as refused:
+        preview(app, crowded, width=2400)
+
+    assert "1201 cards and edges" in str(refused.value)
+    drawn = picture_of(app, crowded)
+    wide, high = canvas_size(drawn, find_layout(drawn))
+    most = re.search(r"expected at most (\d+)", str(refused.value))
+    assert most is not None
+    assert 2_950_000_000 < int(most[1]) ** 2 * high / wide * 1201 <= 3_000_000_000
+
+
+def test_a_picture_that_takes_too_long_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raster, "PATIENCE", 0.001)
+
+    with pytest.raises(NotReady) as refused:
+        raster.rasterize("<svg/>", 1000, pixels=raster.SOON + 1, served=True)
+
+    assert str(refused.value) == says("1000", "0.001 s", "svg")
+    assert refused.value.details == {"retry_after": 10}
 
 
 def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Application) -> None:

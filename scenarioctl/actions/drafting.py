@@ -250,16 +250,16 @@ async def draft_each(
     from scenarioctl.actions.carried_data import CarriedData, draft_carried
 
     carried = carried or CarriedData(diagram)
-    breathe = app.breather()
-    for node in diagram.in_order():
-        if after or _draft_of(node) is None:
-            after = "" if node.id == after else after
-            continue
-        await breathe()
-        try:
-            yield node.id, await draft_carried(app, carried, node, sender)
-        except ScenarioctlError as error:
-            yield node.id, error
+    async with app.long_loop(len(diagram.nodes)) as breathe:
+        for node in diagram.in_order():
+            if after or _draft_of(node) is None:
+                after = "" if node.id == after else after
+                continue
+            await breathe()
+            try:
+                yield node.id, await draft_carried(app, carried, node, sender)
+            except ScenarioctlError as error:
+                yield node.id, error
 
 
 def _draft_of(node: "Node") -> "DraftStep | None":

@@ -32,22 +32,22 @@ async def judge(
     judged = diagram.with_neighbors(
         lambda near, node: carried.fill_near(judge_placeholders(near, providers, asking=node), node)
     )
-    breathe = app.breather()
-    for node in diagram.in_safe_order():
-        await breathe()
-        step = find_step(node)
-        if step is not None and not step.is_shared:
-            node = judge_placeholders(node, providers, step=step)
-        lacking = tuple(lacking_fields(node.form))
-        found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
-        try:
-            transaction = await _try(app, judged, carried, node, step)
-        except ScenarioctlError as error:
-            if str(error) not in lacking:
-                found.append(_problem_of(node, error))
-        else:
-            if transaction is not None:
-                drafted.append((node.id, transaction))
+    async with app.long_loop(len(diagram.nodes)) as breathe:
+        for node in diagram.in_safe_order():
+            await breathe()
+            step = find_step(node)
+            if step is not None and not step.is_shared:
+                node = judge_placeholders(node, providers, step=step)
+            lacking = tuple(lacking_fields(node.form))
+            found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
+            try:
+                transaction = await _try(app, judged, carried, node, step)
+            except ScenarioctlError as error:
+                if str(error) not in lacking:
+                    found.append(_problem_of(node, error))
+            else:
+                if transaction is not None:
+                    drafted.append((node.id, transaction))
     return tuple(found), tuple(drafted)
 
 

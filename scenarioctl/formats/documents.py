@@ -85,13 +85,13 @@ def check_values(text: str, *, field: str) -> None:
     """Raise TooLarge if *text* has too many values or escapes, which cost more to parse than their bytes suggest."""
     if len(text) <= MAX_VALUES:
         return
-    parts = [text[at : at + _PART] for at in range(0, len(text), _PART)]
-    if sum(part.count("\\") for part in parts) > MAX_ESCAPES:
+    parts = [(at, at + _PART) for at in range(0, len(text), _PART)]
+    if sum(text.count("\\", *part) for part in parts) > MAX_ESCAPES:
         raise TooLarge(
             f"{field} has more than {MAX_ESCAPES} characters written as escapes, write them as they are"
         )
     # An upper bound first: it also counts characters within texts.
-    most = sum(part.count(each) for part in parts for each in ",[{")
+    most = sum(text.count(each, *part) for part in parts for each in ",[{")
     if most >= MAX_VALUES and _holds_more(text):
         raise TooLarge(f"{field} contains more than {MAX_VALUES} values")
 

@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
@@ -14,8 +13,6 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import read_blob
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.actions.flow_mistakes import CollectedMistakes
     from scenarioctl.stores import StoredScenario
@@ -28,8 +25,6 @@ P = ParamSpec("P")
 FORMATS = ("png", "svg", "text")
 #: Characters without a glyph that a warning lists.
 _NAMED = 12
-#: Pictures that a daemon draws at the same time.
-_DRAWING_THREADS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +61,10 @@ async def preview_scenario(app: Application, request: PreviewScenario) -> Result
 
     wanted = _read(request)
     stored = await app.store.get_scenario(request.scenario_id)
-    whole, shown = await _in_thread(app, _open, stored)
+    whole, shown = await _aside(app, _open, stored)
     # On the event loop: drafting compiles encoders that all requests share.
     found = await find_problems(app.unconnected(), shown)
-    img, warnings = await _in_thread(app, _draw, app, wanted, stored.summary, whole, shown, found)
+    img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
     return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
 
 
@@ -131,7 +126,7 @@ async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPre
     content, drawn, whole, shown, summary = await app.aside(draw)
     judged = await find_problems(app.unconnected(), shown)
     problems, found = _flow_problems(drawn, mistakes, judged)
-    img, warnings = await _in_thread(app, _draw, app, wanted, summary, whole, shown, found)
+    img, warnings = await _aside(app, _draw, app, wanted, summary, whole, shown, found)
     return Result(
         answer={
             "info": summary,
@@ -180,21 +175,9 @@ def _flow_problems(
     return [entry for _, entry in sorted(listed, key=lambda each: each[0])], tuple(pictured)
 
 
-async def _in_thread(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of *work*; a daemon runs it in a thread and serves other requests meanwhile."""
-    if not app.served:
-        return work(*args, **kwargs)
-    import asyncio
-
-    return await asyncio.get_running_loop().run_in_executor(_threads(), partial(work, *args, **kwargs))
-
-
-@cache
-def _threads() -> "ThreadPoolExecutor":
-    """Return a pool of its own for drawing, so that pictures leave threads and cores to other requests."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(_DRAWING_THREADS, thread_name_prefix="drawing")
+    return await app.aside(work, *args, **kwargs) if app.served else work(*args, **kwargs)
 
 
 def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:

@@ -342,19 +342,19 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
 
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
-    breathe = app.breather()
     nodes: list[StepText] = []
-    for node in diagram.in_safe_order():
-        await breathe()
-        step = find_step(node)
-        nodes.append(
-            {
-                "id": node.id,
-                "type": node.type,
-                "step": step.name if step is not None else "",
-                "text": describe_node(app, node, diagram),
-            }
-        )
+    async with app.long_loop(len(diagram.nodes)) as breathe:
+        for node in diagram.in_safe_order():
+            await breathe()
+            step = find_step(node)
+            nodes.append(
+                {
+                    "id": node.id,
+                    "type": node.type,
+                    "step": step.name if step is not None else "",
+                    "text": describe_node(app, node, diagram),
+                }
+            )
     found: list[StepProblem] = []
     for problem in await find_problems(app.unconnected(), diagram):
         # What only a chain can answer is no problem if the chain can be asked.

@@ -22,7 +22,7 @@ LEAST_COLUMNS, MOST_COLUMNS = 40, 1000
 
 #: Further cards are left out.
 MOST_CARDS = 1000
-MOST_EDGES = 3000
+MOST_EDGES = 1200
 
 #: Card of a missing node that an edge leads to.
 MISSING = Look(name="missing", color="slate", icon="M5 12h3M16 12h3M10 8l4 8M14 8l-4 8")

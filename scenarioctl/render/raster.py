@@ -8,12 +8,13 @@ import sys
 from collections import OrderedDict
 from threading import Lock
 
+from scenarioctl.errors import NotReady
 from scenarioctl.render.text_metrics import FILES
 
 #: Drawn in a tenth of a second by the slowest machine that anybody would serve from.
 SOON = 500_000
 #: Seconds for the largest picture, many times over.
-_PATIENCE = 60
+PATIENCE = 60.0
 
 
 class Drawn:
@@ -88,14 +89,20 @@ def _rasterize_apart(svg: bytes, width: int) -> bytes:
 
     # -P: no module of the folder that the daemon was started in takes the place of one of ours.  In a group of its own:
     # Ctrl-C on the daemon's terminal is not for it.
-    return subprocess.run(  # noqa: S603 - this very program, and a number
-        [sys.executable, "-P", "-m", "scenarioctl.render.raster", str(width)],
-        input=svg,
-        stdout=subprocess.PIPE,
-        timeout=_PATIENCE,
-        check=True,
-        process_group=0,
-    ).stdout
+    try:
+        return subprocess.run(  # noqa: S603 - this very program, and a number
+            [sys.executable, "-P", "-m", "scenarioctl.render.raster", str(width)],
+            input=svg,
+            stdout=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=True,
+            process_group=0,
+        ).stdout
+    except subprocess.TimeoutExpired:
+        raise NotReady(
+            f"the daemon is busy: a PNG {width} pixels wide was not drawn within {PATIENCE:g} s; pass a smaller width, or the format svg",
+            details={"retry_after": 10},
+        ) from None
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.server.access import Access
-from scenarioctl.server.bodies import LARGE_AT_ONCE, LargeBodies
+from scenarioctl.server.bodies import LargeBodies
+from scenarioctl.server.costly_work import CostlyWork, Turn
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.metrics import Metrics
@@ -24,6 +25,8 @@ log = logging.getLogger("scenarioctl.http")
 
 T = TypeVar("T")
 
+#: Key of the client that sent a request, as `Access` names it.
+CLIENT = web.RequestKey("CLIENT", str)
 #: A row of the table of endpoints or pages, and the aiohttp handler that answers its paths.
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Route = tuple[Endpoint, Handler]
@@ -45,10 +48,14 @@ class ServerContext:
     is_stopping: bool = False
     #: Large bodies being received.
     bodies: LargeBodies = field(default_factory=LargeBodies)
-    #: Limits how many large bodies are processed at once: once parsed, one may take many times its size.
-    large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_ONCE))
+    #: Large bodies are processed there, too: once parsed, one may take many times its size.
+    costly: CostlyWork = field(default_factory=CostlyWork)
     #: Writes in progress, including those whose client has disconnected.
     writes: set["asyncio.Task[Any]"] = field(default_factory=set)
+
+    def turn(self, request: web.Request, *, waits: bool = False) -> Turn:
+        """Return a turn for *request*, which is in no slot yet."""
+        return Turn(request[CLIENT], self.limits.slots(waits=waits), self.costly)
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of *work*, which finishes even if the client disconnects."""

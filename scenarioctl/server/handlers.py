@@ -17,9 +17,9 @@ from scenarioctl.server.bodies import (
     read_body,
 )
 from scenarioctl.server.context import ServerContext
+from scenarioctl.server.costly_work import Turn
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint, find_handler
-from scenarioctl.server.limits import RequestSlots
 from scenarioctl.server.responses import JSON, encode, encode_large, write_sentences
 
 
@@ -48,14 +48,15 @@ class OperationHandler:
         body, is_large = b"", length > LARGE
         if not is_large:
             body, is_large = await read_body(request, body, min(limit, LARGE), context.limits.seconds)
+        turn = context.turn(request, waits=self._row.waits)
         if not is_large:
-            return await self._respond(request, body)
+            return await self._respond(request, body, turn)
         with LargeBody(context.bodies, LARGE_AT_ONCE * context.app.settings.body_limit) as coming:
             body, is_too_large = await read_body(request, body, limit, context.limits.seconds, coming=coming)
             if is_too_large:
                 raise TooLarge(f"the body has more than the limit of {limit} bytes")
-            async with context.large:
-                return await self._respond(request, body)
+            async with turn.costly():
+                return await self._respond(request, body, turn)
 
     @property
     def _body_limit(self) -> int:
@@ -66,9 +67,9 @@ class OperationHandler:
         # A run may take hours, and would occupy a slot for large bodies all the time.
         return min(settings.body_limit, LARGE) if self._row.scope == "jobs" else settings.body_limit
 
-    async def _respond(self, request: web.Request, body: bytes) -> web.Response:
+    async def _respond(self, request: web.Request, body: bytes, turn: Turn) -> web.Response:
         fields = await self._read_fields(request, body)
-        result = await self._perform(self._decoder.decode(fields, request.match_info))
+        result = await self._perform(self._decoder.decode(fields, request.match_info), turn)
         headers = {}
         for name, sentences in (
             ("Scenarioctl-Notes", result.notes),
@@ -78,7 +79,8 @@ class OperationHandler:
                 headers[name] = write_sentences(tuple(sentences))
         answer = result.answer
         if result.large:
-            encoded = await self._context.app.aside(encode_large, answer)
+            async with turn.costly(begun=True):
+                encoded = await self._context.app.aside(encode_large, answer)
         else:
             encoded = encode(answer)
         return web.Response(body=encoded, headers=headers, content_type=JSON)
@@ -103,18 +105,17 @@ class OperationHandler:
             )
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
 
-    async def _perform(self, decoded: Any) -> Any:
-        place = self._context.limits.slots(waits=self._row.waits)
+    async def _perform(self, decoded: Any, turn: Turn) -> Any:
+        await turn.enter()
         if self._row.scope == "read":
-            async with place, self._context.app.session() as session:
-                return await self._operation(session, decoded)
+            return await self._run(decoded, turn)
         # A write that waits for a slot is dropped if its client disconnects. A write that has begun finishes.
-        await place.enter()
-        return await self._context.finish(self._write(place, decoded))
+        return await self._context.finish(self._run(decoded, turn))
 
-    async def _write(self, place: RequestSlots, decoded: Any) -> Any:
+    async def _run(self, decoded: Any, turn: Turn) -> Any:
         try:
             async with self._context.app.session() as session:
+                session.costly = turn.costly
                 return await self._operation(session, decoded)
         finally:
-            place.leave()
+            turn.leave()

@@ -119,17 +119,23 @@ class RequestSlots:
     ) -> None:
         self.leave()
 
-    async def enter(self) -> None:
-        """Wait for a slot; raise RateLimited if the queue is full or the wait too long."""
+    async def enter(self, *, again: bool = False) -> None:
+        """Wait for a slot; raise RateLimited if the queue is full or the wait too long.
+
+        A request that had a slot before enters *again*: it is the next, and not refused.
+        """
         if self.busy < self.at_once and not self._line:
             self.busy += 1
             return
-        if len(self._line) >= self.at_once * WAITING_PER_REQUEST:
+        if not again and len(self._line) >= self.at_once * WAITING_PER_REQUEST:
             raise _limited(f"the daemon is busy: {self.busy} in progress and {len(self._line)} waiting", 1)
         turn = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
+        if again:
+            self._line.appendleft(turn)
+        else:
+            self._line.append(turn)
         try:
-            async with asyncio.timeout(WAITING_SECONDS):
+            async with asyncio.timeout(None if again else WAITING_SECONDS):
                 await turn
         except BaseException as error:
             if turn.cancelled():

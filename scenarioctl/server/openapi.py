@@ -61,6 +61,7 @@ _OPERATION_ERRORS = (
     "store_busy",
     "store_failed",
     "store_unavailable",
+    "not_ready",
 )
 #: Operation or page -> its other errors.
 _OTHER_ERRORS = {

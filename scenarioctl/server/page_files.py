@@ -1,8 +1,6 @@
 """Serves the files of the web page, and its endpoints for QR codes and pictures of accounts."""
 
-import asyncio
 import base64
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from importlib import resources
 from io import BytesIO
@@ -14,7 +12,6 @@ from scenarioctl.formats.documents import parse_json
 from scenarioctl.server.bodies import ask_for_body, check_type, read_body
 from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.limits import RequestSlots
 from scenarioctl.server.responses import JSON, encode
 
 _TYPES = {
@@ -64,9 +61,6 @@ class VaultCodes:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        #: A large payload takes seconds, so only one is drawn at a time, and few requests may wait.
-        self._turn = RequestSlots(1)
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="vault")
 
     async def answer(self, request: web.Request) -> web.Response:
         check_type(request, present=True)
@@ -74,11 +68,12 @@ class VaultCodes:
         body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._context.limits.seconds)
         if too_large:
             raise TooLarge(f"the body has more than the limit of {PAYLOAD_LIMIT} bytes")
-        async with self._context.limits.slots(), self._turn:
-            given = await self._context.app.aside(parse_json, body, field="the body")
+        app = self._context.app
+        # A large payload takes seconds.
+        async with self._context.turn(request).costly():
+            given = await app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
-            loop = asyncio.get_running_loop()
-            drawn = await loop.run_in_executor(self._executor, draw_codes, _read_hex(payload))
+            drawn = await app.aside(draw_codes, _read_hex(payload))
         codes = [base64.b64encode(code).decode() for code in drawn]
         return web.Response(body=encode({"codes": codes}), content_type=JSON)
 

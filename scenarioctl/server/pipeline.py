@@ -23,7 +23,7 @@ from scenarioctl.errors import (
     shorten,
 )
 from scenarioctl.server.access import address_of
-from scenarioctl.server.context import Handler, ServerContext
+from scenarioctl.server.context import CLIENT, Handler, ServerContext
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.metrics import NOWHERE
 from scenarioctl.server.paths import Paths
@@ -115,6 +115,7 @@ class RequestPipeline:
             limits.admit(address_of(request))
             raise
         limits.admit(client)
+        request[CLIENT] = client
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the headers of every response; a handler of aiohttp's `on_response_prepare` signal."""
