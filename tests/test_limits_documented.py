@@ -39,7 +39,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "flow file in TOML": {
         "bytes": (flow_files.MAX_BYTES,),
-        "values": (toml.MAX_VALUES,),
+        "values": (toml.MAX_VALUES, toml.MAX_WORD),
         "depth": (toml.MAX_KEY_PARTS,),
     },
     "transaction, call data, or signing payload": {

@@ -16,11 +16,13 @@ import tomli_w
 from aiohttp import WSMsgType, web
 
 from scenarioctl.chains.client import Client
-from scenarioctl.chains.connection import Timeouts, connect
+from scenarioctl.chains.connection import Timeouts, _read_message, connect
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.chains.rpc_errors import SocketFailed
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers
+from tests.messages import says
 from tests.node import Node
 from tests.runner import finish
 from tests.runtimes import bundled
@@ -266,3 +268,15 @@ def capped(tmp_path: Path, endpoint: str, *command: str) -> "subprocess.Complete
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)),
     )
+
+
+def test_the_keys_of_a_message_count_as_values() -> None:
+    """Reading 240 000 keys held up all other threads for a second."""
+
+    def message(keys: int) -> bytes:
+        return json.dumps({"id": 1, "result": dict.fromkeys(map(str, range(keys)), 1)}).encode()
+
+    assert len(finish(_read_message(message(100_000)))["result"]) == 100_000
+    with pytest.raises(SocketFailed) as refused:
+        finish(_read_message(message(240_000)))
+    assert str(refused.value) == says("250000", "keys")

@@ -112,3 +112,20 @@ def test_what_is_parsed_is_what_tomllib_gives(text: str) -> None:
         found = str(error)
 
     assert found == expected
+
+
+@pytest.mark.parametrize("number", ["1" * 1001, "1." + "1" * 1001, "0x" + "f" * 5000, "_".join("1" * 600)])
+def test_a_number_as_long_as_a_book_is_refused_before_it_is_parsed(number: str) -> None:
+    """The parser lets no other thread run meanwhile; as hex it was a bug."""
+    with pytest.raises(InvalidRequest) as refused:
+        parse_toml(f"[[steps]]\ntype = 'delay'\nseconds = {number}\n", field="flow")
+
+    assert str(refused.value) == says("flow", "1000", "line 3")
+
+
+def test_long_texts_and_long_indents_are_no_numbers() -> None:
+    text = "a" * 5000
+
+    assert parse_toml(f"[[steps]]{' ' * 3000}\ntext = '{text}' # {text}\n", field="flow") == {
+        "steps": [{"text": text}]
+    }

@@ -10,6 +10,8 @@ from scenarioctl.errors import InvalidRequest, TooLarge
 MAX_KEY_PARTS = 16
 #: How many keys, parts of keys and values a document may hold in all.
 MAX_VALUES = 100_000
+#: Characters of a number, or of a key without quotes: the parser holds the GIL for a third of a second over 1 MB of digits.
+MAX_WORD = 1000
 
 #: A shorter document cannot exceed either limit.
 _HARMLESS = 2 * MAX_KEY_PARTS - 1
@@ -25,7 +27,7 @@ _TOKEN = re.compile(
     | (?P<dot>\.)
     | (?P<value>[=,\]}])
     | (?P<end>[\n\[{])\s*+
-    | [^\#"'\n=,\[\]{}.]++
+    | (?P<word>[^\#"'\n=,\[\]{}.]++)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -48,6 +50,13 @@ def _check(text: str, field: str) -> None:
     dots = values = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
+        if kind == "word":
+            if len(token[0]) > MAX_WORD and len(token[0].strip()) > MAX_WORD:
+                line = text.count("\n", 0, token.start()) + 1
+                raise InvalidRequest(
+                    f"{field} has a number or a key of more than {MAX_WORD} characters (line {line}), write it as text"
+                )
+            continue
         if kind is None:
             continue
         dots = dots + 1 if kind == "dot" else 0
