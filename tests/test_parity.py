@@ -43,7 +43,6 @@ ONLY_ON_THE_LINE = {
     ("queries.query_chain", "count"): "belongs to --watch",
     ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_mempool", "follow"): "one request has one answer; over HTTP /job/events follows",
-    ("scenarios.export_scenario", "form"): "how the answer is printed",
     ("scenarios.full_scenario_info", "every"): "how the answer is printed, which has all of them",
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",

@@ -44,6 +44,9 @@ CLOSED: Mapping[str, ClosedChain] = {
         instead=_CONTRACTS,
         source="issue 16 of this project, endpoint gone",
     ),
+    "rocococontracts": ClosedChain(
+        title="Contracts on Rococo", instead=_CONTRACTS, source="issue 27 of this project, endpoint gone"
+    ),
     "moonbeam": ClosedChain(title="Moonbeam", closed="July 2026", source=_MOONBEAM),
     "moonriver": ClosedChain(title="Moonriver", closed="July 2026", source=_MOONBEAM),
     "interlay": ClosedChain(title="Interlay", source=f"{_ENDED} 1965"),

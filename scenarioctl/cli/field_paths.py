@@ -44,7 +44,7 @@ FIELD_PATHS = {
     "scenario_changes.scenario_flow": "id revision form text reason",
     "scenario_changes.tag_scenario": "id name tags tags.* revision",
     "scenarios.delete_scenario": "success result",
-    "scenarios.export_scenario": "success longUrl",
+    "scenarios.export_scenario": "success longUrl diagram",
     "scenarios.full_scenario_info": "check check.verdict check.reasons check.reasons.* check.warnings check.warnings.* check.steps check.steps.* check.arrival check.arrival.computed check.arrival.credited check.leaves check.leaves.* check.credits check.credits.* check.stops check.stops.* result result.tx result.summary result.asset result.amount result.source_chain result.dest_chain result.txtype result.spec_version result.offline result.transactions result.transactions.*",
     "scenarios.import_scenario": "success shortUrl",
     "scenarios.list_scenarios": "scenarios scenarios.* scenarios.*.name scenarios.*.tags scenarios.*.id scenarios.*.title scenarios.*.receiver scenarios.*.last_run scenarios.*.sent scenarios.*.summary scenarios.*.chains scenarios.*.created scenarios.*.size total next",

@@ -328,11 +328,9 @@ def export(form: str, **fields: Any) -> None:
     if form == "flow":
         print_flow(**fields)
         return
-    result = perform(**fields)
+    result = perform(form=form, **fields)
     if form == "json":
-        from scenarioctl.formats.share import read_share
-
-        click.echo(dump_json(read_share(result.answer["longUrl"], field="longUrl"), indent=2))
+        click.echo(dump_json(result.answer["diagram"], indent=2))
     else:
         print_answer(result, plain="longUrl")
 

@@ -13,7 +13,7 @@ from scenarioctl.formats.documents import MAX_BYTES, parse_json, write_json
 _MAX_TEXT = MAX_BYTES * 3 // 2
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+", re.ASCII)
-_SCENARIO_ID = re.compile(r"[A-Za-z0-9_-]{1,32}", re.ASCII)
+_SCENARIO_ID = re.compile(r"[A-Za-z0-9_!@#$*+?-]{1,32}", re.ASCII)
 _FROM_URLSAFE = str.maketrans("-_", "+/")
 _PARAMETER = "diagramData="
 #: Characters of base64 that a link may have percent-encoded.

@@ -32,7 +32,7 @@ else:
     class ScenarioId:
         """The id of a scenario."""
 
-        pattern = "^[A-Za-z0-9_-]{1,64}$"
+        pattern = "^[A-Za-z0-9_!@#$*+?-]{1,64}$"
 
     class Timestamp:
         """ISO 8601, UTC, with nanoseconds."""

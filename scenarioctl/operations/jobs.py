@@ -225,13 +225,27 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
         failure=failure,
         steps=run.outcomes,
     )
+    _, before = await app.store.find_end()
     await app.store.finish_run(finished, retention=retention_of(app.settings))
     lines = list(finished.lines)
     mempool = [describe_draft(draft, flag="", now=finished.finished) for draft in run.drafts]
+    await _number_drafts(app, request.id, mempool, after=before)
     if error is not None:
         error.details = {**error.details, "result": lines, "mempool": mempool}
         raise error
     return Result(answer={"success": True, "result": lines, "mempool": mempool}, large=True)
+
+
+async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, after: int) -> None:
+    """Add the `seq` of drafts that were stored behind *after*; other runs may have stored theirs between them."""
+    if not rows:
+        return
+    stored = await app.store.read_mempool(id, after=after)
+    numbers = {(timestamp(entry.draft.date), entry.draft.tx): entry.seq for entry in reversed(stored)}
+    for row in rows:
+        # The limits of the mempool may have removed it already.
+        if (seq := numbers.pop((row["Date"], row["tx"]), None)) is not None:
+            row["seq"] = seq
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NotRequired, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
@@ -421,16 +422,24 @@ class ExportScenario:
     """Export a scenario as a share string for the web editor, or as JSON."""
 
     id: str
+    #: `share`: the share string, in `longUrl`. `json`: the diagram, in `diagram`. `as` is another spelling of this field.
+    form: str = "share"
 
 
 class ExportedScenario(TypedDict):
     success: Literal[True]
     #: The editor's share string.
-    longUrl: str
+    longUrl: NotRequired[str]
+    #: The diagram, in place of `longUrl`.
+    diagram: NotRequired[dict[str, Any]]
 
 
 async def export_scenario(app: Application, request: ExportScenario) -> Result[ExportedScenario]:
+    form = read_choice(request.form, field="as", choices=("share", "json"))
     stored = await app.store.get_scenario(request.id)
+    if form == "json":
+        diagram = await open_blob(app, stored.blob, stored.id)
+        return Result(answer={"success": True, "diagram": dict(diagram.document)}, large=True)
     return Result(answer={"success": True, "longUrl": await app.aside(_write_share, stored)})
 
 

@@ -14,7 +14,7 @@ from scenarioctl.model.request_values import read_digits
 from scenarioctl.server.endpoints import Endpoint
 
 #: Alternative spelling -> field, for requests with that field.
-ALIASES = {"deschain": "destchain"}
+ALIASES = {"deschain": "destchain", "as": "form"}
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})

@@ -30,7 +30,9 @@ _HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
 #: A PNG of one pixel.
 _DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
-_DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="
+_DIAGRAM = (
+    "eJyrVsrLT0ktVrKKrlbKTFGyUkpR0lEqqSxIBTFTcxIrgdy0/KJcl8SSRCWraqXi1OT8vBSgejOD2tpYHaXUlHSw7thaAHXzF/8="
+)
 
 _FLOW = '[[steps]]\ntype = "delay"\nseconds = 60\n'
 
@@ -122,7 +124,24 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "transaction_status.transaction_status": Example({"chain": "polkadot", "hash": _HASH}),
     "contracts.contract_info": Example(
-        {"abiJson": {"version": "4", "spec": {}, "types": []}, "address": _ACCOUNT},
+        {
+            "abiJson": {
+                "version": "4",
+                "spec": {
+                    "messages": [
+                        {
+                            "label": "flip",
+                            "selector": "0x633aa551",
+                            "mutates": True,
+                            "args": [],
+                            "payable": False,
+                        }
+                    ]
+                },
+                "types": [],
+            },
+            "address": _ACCOUNT,
+        },
         {
             "sucess": True,
             "description": [{"function_name": "flip", "selector": "0x633aa551", "mutates": True, "args": []}],

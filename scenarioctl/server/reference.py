@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import escape
 from typing import Any
+from urllib.parse import urlencode
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; }
@@ -121,8 +122,8 @@ def _curl(method: str, path: str, described: Mapping[str, Any]) -> str:
         if parameter["in"] == "path":
             path = path.replace("{" + parameter["name"] + "}", str(parameter.get("example", "")))
         elif "example" in parameter:
-            query.append(f"{parameter['name']}={parameter['example']}")
-    url = "$URL" + path + ("?" + "&".join(query) if query else "")
+            query.append((parameter["name"], parameter["example"]))
+    url = "$URL" + path + ("?" + urlencode(query, doseq=True) if query else "")
     words = ["curl", f'"{url}"']
     if method == "POST":
         words += ["-H", "'Content-Type: application/json'"]

@@ -9,7 +9,7 @@ SORTS = ("created", "id", "summary")
 #: The longest page.
 LIMIT_MAX = 1000
 
-_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-!@#$*+?")
 _SEARCH_MAX = 200
 #: The largest integer that a column holds.
 INTEGER_MAX = 2**63 - 1
@@ -48,7 +48,7 @@ def check_moment(moment: int, *, field: str) -> None:
 
 
 def check_id(id: object, *, field: str = "id") -> str:
-    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`."""
+    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`, and `!@#$*+?` as Threadbag has them."""
     if not isinstance(id, str) or not 1 <= len(id) <= 64 or not _ID_CHARACTERS.issuperset(id):
         raise InvalidRequest(
             f"{field} {shorten(id)} cannot name a scenario, expected 1 to 64 letters, digits, - or _"

@@ -5,7 +5,7 @@ import { field, fill, form, h, problemOf, say } from "./dom.js";
 
 const linkOf = (id) => `#/create/?diagramData=${encodeURIComponent(id)}`;
 // An id, and no share string.
-const ID = /^[A-Za-z0-9_-]{1,32}$/;
+const ID = /^[A-Za-z0-9_!@#$*+?-]{1,32}$/;
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 let bring = null;

@@ -1,0 +1,108 @@
+"""What clients of the original services bring and ask: their ids, exports as JSON, numbers of drafts, examples of `/docs`."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from scenarioctl.chains.closed import find_closed
+from scenarioctl.formats.share import read_share
+from tests.conftest import Run
+from tests.messages import says
+from tests.serving import Serving
+
+#: With every sign that Threadbag draws for its ids beside letters and digits.
+ID = "a!@#$*+?_"
+DIAGRAM = '{"nodes":[{"id":"d","type":"delay","formData":{"seconds":60}}],"edges":[]}'
+#: Endpoints of `/docs` whose example can't be valid: a signature is that of one runtime, and nobody is notified.
+MADE_UP = ("assemble_transaction", "send_test_notification")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served")) as serving:
+        yield serving
+
+
+def test_an_id_of_threadbag_is_imported_and_works_everywhere(served: Serving) -> None:
+    imported = served.post("/saveUrl", {"url": DIAGRAM, "id": ID})
+
+    assert imported.json() == {"success": True, "shortUrl": ID}
+    assert served.post("/api/scenario/info", {"id": ID}).status == 200
+    started = served.post("/job/start", {"id": ID, "every": "12h"})
+    assert started.json() == {"success": True, "result": "Job started"}
+    assert served.get(f"/getUrl/{quote(ID, safe='')}").json()["success"] is True
+    assert served.get(f"/api/info/preview?format=text&scenario_id={quote(ID)}").status == 200
+    assert ID in [each["id"] for each in served.get("/job/list").json()["jobs"]]
+    served.post("/job/stop", {"id": ID})
+    assert served.post("/api/scenario/delete", {"id": ID}).json()["success"] is True
+
+
+def test_an_id_of_threadbag_on_the_command_line(scenarioctl: Run) -> None:
+    assert scenarioctl("scenario", "import", "--id", ID, "-", stdin=None).code == 2
+    stored = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hello").out.strip()
+    share = scenarioctl("scenario", "export", stored).out.strip()
+
+    assert scenarioctl("scenario", "import", "--id", ID, share).out == f"{ID}\n"
+    assert scenarioctl("info", ID).out == "polkadot > Remark\n"
+
+
+@pytest.mark.parametrize("field", ["as", "form"])
+def test_an_export_as_json(served: Serving, field: str) -> None:
+    id = quote(served.post("/saveUrl", {"url": DIAGRAM}).json()["shortUrl"], safe="")
+
+    answer = served.get(f"/getUrl/{id}?{field}=json").json()
+
+    assert answer == {"success": True, "diagram": read_share(served.get(f"/getUrl/{id}").json()["longUrl"])}
+
+
+def test_an_export_in_an_unknown_form(served: Serving) -> None:
+    id = quote(served.post("/saveUrl", {"url": DIAGRAM}).json()["shortUrl"], safe="")
+
+    reply = served.get(f"/getUrl/{id}?as=yaml")
+
+    assert (reply.status, reply.json()["error"]) == (422, says("as", "yaml"))
+
+
+def test_drafts_of_a_run_have_the_number_that_the_mempool_has(served: Serving) -> None:
+    steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("one", "two", "one")]
+    id = served.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()["result"]
+    served.post("/job/run", {"id": id})
+
+    ran = served.post("/job/run", {"id": id}).json()["mempool"]
+
+    kept: list[Any] = served.post("/scenario/tx", {"id": id}).json()["mempool"]
+    assert len(kept) == 6
+    assert [each["seq"] for each in ran] == [each["seq"] for each in kept[3:]]
+    assert [each["tx"] for each in ran] == [each["tx"] for each in kept[3:]]
+
+
+@pytest.mark.parametrize("name", ["rococo_contracts", "rococoContracts", "Contracts on Rococo"])
+def test_the_contracts_chain_of_rococo_is_closed(scenarioctl: Run, name: str) -> None:
+    ended = scenarioctl("--offline", "call", name, "System", "remark", "hello")
+
+    assert find_closed(name) is not None
+    assert (ended.code, ended.out) == (2, "")
+    assert "assetHub_paseo" in ended.err
+
+
+def test_every_example_of_the_docs_works_as_it_is_copied(served: Serving) -> None:
+    page = served.get("/docs").body.decode()
+    tried = 0
+    for name, section in re.findall(r'<section id="(\w+)">(.*?)</section>', page, re.DOTALL):
+        line = re.search(r"<pre>(curl .*?)</pre>", section, re.DOTALL)
+        if line is None or "events" in name or name in MADE_UP:
+            continue
+        words = shlex.split(unescape(line[1]))
+        path, body = words[1].removeprefix("$URL"), words[-1].encode() if "-d" in words else None
+        assert " " not in path, path
+        reply = served.post(path, body) if body else served.get(path)
+        code = reply.json().get("code", "") if reply.headers["content-type"] == "application/json" else ""
+        # The scenario, and the chain that is asked, are not here.
+        assert reply.status == 200 or code in ("not_found", "chain_unreachable"), (name, reply.body)
+        tried += 1
+    assert tried > 60
