@@ -36,3 +36,21 @@ def test_a_body_that_is_whole_is_not_given_up() -> None:
         coming.grow(200)
 
         assert (whole.is_given_up, coming.is_given_up, bodies.total) == (False, True, 900)
+
+
+def test_one_client_has_half_of_the_room_for_large_bodies() -> None:
+    bodies = LargeBodies(clock=lambda: 100.0)
+
+    with (
+        LargeBody(bodies, 100, client="a") as first,
+        LargeBody(bodies, 100, client="a") as second,
+        LargeBody(bodies, 100, client="b") as third,
+    ):
+        first.grow(40)
+        first.is_whole()
+        second.grow(20)
+        third.grow(50)
+
+        assert (first.is_given_up, second.is_given_up, third.is_given_up) == (False, True, False)
+        assert bodies.of_client == {"a": 40, "b": 50}
+    assert (bodies.total, bodies.of_client) == (0, {})

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -34,19 +35,30 @@ class LargeBodies:
         #: Bytes in memory.
         self.total = 0
         self.coming: set[LargeBody] = set()
+        #: Client -> bytes of its bodies in memory.
+        self.of_client: Counter[str] = Counter()
 
-    def make_room(self, most: int) -> None:
-        """Drop the slowest bodies until the others use at most *most* bytes."""
+    def make_room(self, most: int, client: str) -> None:
+        """Drop the slowest bodies of *client* until its others use at most half of *most* bytes, then those of all clients."""
+        while client and self.of_client[client] > most // 2 and self._drop_slowest(client):
+            pass
+        while self.total > most and self._drop_slowest():
+            pass
+
+    def _drop_slowest(self, client: str | None = None) -> bool:
+        """Drop the slowest body that is coming, of *client* if given; return whether there was one."""
         now = self.clock()
-        while self.total > most and self.coming:
-            slowest = min(self.coming, key=lambda each: (now - each.began < HEAD_START, each.speed(now)))
-            slowest.give_up()
+        coming = [each for each in self.coming if client in (None, each.client)]
+        if coming:
+            min(coming, key=lambda each: (now - each.began < HEAD_START, each.speed(now))).give_up()
+        return bool(coming)
 
 
 class LargeBody:
     """A large body, counted until its request is answered: `with LargeBody(bodies, most) as body:`."""
 
-    def __init__(self, bodies: LargeBodies, most: int) -> None:
+    def __init__(self, bodies: LargeBodies, most: int, *, client: str = "") -> None:
+        self.client = client
         self._bodies = bodies
         self._most = most
         self.began = self._seen = bodies.clock()
@@ -69,7 +81,8 @@ class LargeBody:
         self._speed, self._seen = self.speed(now) + count / _FADING, now
         self._size += count
         self._bodies.total += count
-        self._bodies.make_room(self._most)
+        self._bodies.of_client[self.client] += count
+        self._bodies.make_room(self._most, self.client)
 
     def speed(self, now: float) -> float:
         """Return the recent speed in bytes per second."""
@@ -83,6 +96,9 @@ class LargeBody:
         """Drop the body: stop counting its bytes."""
         self._bodies.coming.discard(self)
         self._bodies.total -= self._size
+        self._bodies.of_client[self.client] -= self._size
+        if not self._bodies.of_client[self.client]:
+            del self._bodies.of_client[self.client]
         self._size = 0
         self.is_given_up = True
 

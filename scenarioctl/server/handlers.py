@@ -16,7 +16,7 @@ from scenarioctl.server.bodies import (
     check_type,
     read_body,
 )
-from scenarioctl.server.context import ServerContext
+from scenarioctl.server.context import CLIENT, ServerContext
 from scenarioctl.server.costly_work import Turn
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint, find_handler
@@ -51,7 +51,8 @@ class OperationHandler:
         turn = context.turn(request, waits=self._row.waits)
         if not is_large:
             return await self._respond(request, body, turn)
-        with LargeBody(context.bodies, LARGE_AT_ONCE * context.app.settings.body_limit) as coming:
+        most = LARGE_AT_ONCE * context.app.settings.body_limit
+        with LargeBody(context.bodies, most, client=request[CLIENT]) as coming:
             body, is_too_large = await read_body(request, body, limit, context.limits.seconds, coming=coming)
             if is_too_large:
                 raise TooLarge(f"the body has more than the limit of {limit} bytes")
