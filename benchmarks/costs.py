@@ -1,0 +1,153 @@
+"""What the largest inputs of docs/limits.md take of a daemon, and how long another client waits meanwhile.
+
+    .venv/bin/python -m benchmarks.costs [AT_ONCE]
+
+Each input is sent AT_ONCE times at the same time (8). Two daemons run: one is sent the inputs, the other is idle. Both are asked
+for `/healthz` and a scenario all the while, in turns, since a busy machine makes both wait. Memory is what the first daemon grew by.
+"""
+
+import json
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table import load_bundled
+from tests.daemons import Daemon, daemon
+from tests.pressure import peak_memory, send, work_of
+
+#: Goals: seconds that another client waits more than beside an idle daemon, and bytes.
+WAIT, MEMORY = 0.25, 300 * 1024**2
+MIB = 1024**2
+
+Attack = Callable[[Daemon], int]
+FORM = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
+
+
+def share(document: object) -> str:
+    text = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return b64encode(zlib.compress(text)).decode()
+
+
+def post(path: str, body: object) -> Attack:
+    data = json.dumps(body).encode()
+    return lambda running: send(running, path, data, seconds=300)[0]
+
+
+def stored(document: object, path: str, **fields: Any) -> Attack:
+    """Return an attack on a diagram that is stored when it is first sent."""
+    url = share(document)
+
+    def attack(running: Daemon) -> int:
+        id = send(running, "/saveUrl", {"url": url}, seconds=300)[1].get("shortUrl", "x")
+        if "{}" in path:
+            return running.ask(path.format(id))[0]
+        return send(running, path, {"id": id, **fields}, seconds=300)[0]
+
+    return attack
+
+
+def calls(count: int) -> str:
+    table = load_bundled("polkadot")
+    assert table is not None
+    call = Call(pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]})
+    one = table.encode_call(call)
+    return "0x" + (one[:2] + encode_compact(count) + one[3:] * count).hex()
+
+
+def attacks() -> dict[str, Attack]:
+    nodes = [{"id": f"n{number}", "type": "action", "formData": FORM} for number in range(10_000)]
+    chain = [{"source": f"n{number}", "target": f"n{number + 1}"} for number in range(9_999)]
+    loops = {"nodes": nodes[:1], "edges": [{"source": "n0", "target": "n0"}] * 20_000}
+    deep = b"[" * 90 + b"]" * 90
+    lists = b'{"nodes":[],"edges":[],"x":[' + (deep + b",") * 2_700 + b"[]]}"
+    preview = "/api/info/preview?scenario_id={}&format="
+    return {
+        "JSON of 250 000 values": post("/saveUrl", {"url": share(lists)}),
+        "JSON of escapes, 16 MB": lambda running: send(
+            running, "/saveUrl", b'{"url": "' + b"\\n" * 7_900_000 + b'"}', seconds=300
+        )[0],
+        "link of 24 MB of %41": post("/saveUrl", {"url": "x?diagramData=" + "%41" * 7_990_000}),
+        "diagram of 10 000 nodes: show": stored({"nodes": nodes, "edges": chain}, "/api/scenario/show"),
+        "20 000 edges of a node to itself: PNG": stored(loops, preview + "png&width=1200"),
+        "1 000 cards: PNG": stored({"nodes": nodes[:990], "edges": chain[:989]}, preview + "png"),
+        "1 000 cards: text": stored(
+            {"nodes": nodes[:990], "edges": chain[:989]}, preview + "text&width=1000"
+        ),
+        "TOML of 1 MB, a number": post("/api/create/flow", {"flow": "x = " + "1" * 1_000_000}),
+        "TOML of 9 999 steps": post(
+            "/api/create/flow", {"flow": "[[steps]]\ntype='Remark'\nchain='polkadot'\ntext='hello'\n" * 9_999}
+        ),
+        "batch of 15 000 calls": post("/api/tx/decode", {"chain": "polkadot", "tx": calls(15_000)}),
+        "transaction of 5 MB": post(
+            "/api/tx/decode", {"chain": "polkadot", "tx": "0x" + "00" * (5 * MIB - 9)}
+        ),
+        "codes for Polkadot Vault": post("/web/vault", {"payload": "0x" + "00" * 20_000}),
+    }
+
+
+class Waits(threading.Thread):
+    """Another client: asks both daemons in turns, and keeps the longest wait for each."""
+
+    def __init__(self, daemons: tuple[Daemon, Daemon]) -> None:
+        super().__init__(daemon=True)
+        self._daemons = daemons
+        self._ids = [
+            send(each, "/api/create/remark", {"chain": "polkadot", "text": "x"})[1]["result"]
+            for each in daemons
+        ]
+        self.longest = [0.0, 0.0]
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.02):
+            for number, each in enumerate(self._daemons):
+                began = time.monotonic()
+                status, _ = send(each, "/api/scenario/info", {"id": self._ids[number]}, seconds=300)
+                wait = time.monotonic() - began if status == 200 else float("inf")
+                self.longest[number] = max(self.longest[number], wait)
+
+
+def measure(name: str, attack: Attack, at_once: int) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        daemon(Path(folder) / "pressed", "--offline") as pressed,
+        daemon(Path(folder) / "idle", "--offline") as idle,
+    ):
+        waits = Waits((pressed, idle))
+        before, worked = peak_memory(pressed), work_of(pressed)
+        waits.start()
+        with ThreadPoolExecutor(at_once) as pool:
+            found = Counter(pool.map(lambda _: attack(pressed), range(at_once)))
+        waits.over.set()
+        waits.join()
+        grown, more = peak_memory(pressed) - before, waits.longest[0] - waits.longest[1]
+        answers = ", ".join(f"{count} x {status}" for status, count in sorted(found.items()))
+        missed = " **" if more > WAIT or grown > MEMORY else ""
+        print(
+            f"| {name} | {answers} | {work_of(pressed) - worked:.1f} | {grown // MIB} | "
+            f"{waits.longest[0] * 1000:.0f} | {waits.longest[1] * 1000:.0f} |{missed}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    at_once = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+    print(
+        "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms |\n|---|---|---|---|---|---|"
+    )
+    for name, attack in attacks().items():
+        measure(name, attack, at_once)
+
+
+if __name__ == "__main__":
+    main()
