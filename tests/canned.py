@@ -9,6 +9,7 @@ from typing import Any
 from substrateinterface.utils import hasher
 
 from scenarioctl.runtime.scale import encode_compact
+from tests.blocks import block_hash, header_of
 from tests.conftest import BOB_HEX
 from tests.runtimes import bundled
 
@@ -19,9 +20,9 @@ GENESIS = {
 }
 SPEC = {"polkadot": "polkadot", "assetHub": "statemint", "hydraDx": "hydradx"}
 #: Hash of the best block of every test chain, number 20.
-HEAD = "0x" + "20" * 32
+HEAD = block_hash(20)
 #: Hash of block 5.
-FIVE = "0x" + "05" * 32
+FIVE = block_hash(5)
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 ALICE_HEX = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 ALICE_KEY, BOB_KEY = bytes.fromhex(ALICE_HEX[2:]), bytes.fromhex(BOB_HEX[2:])
@@ -58,18 +59,17 @@ def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any
     kept = dict(storage or {})
     hashes = {0: GENESIS[chain], 5: FIVE, 20: HEAD}
 
-    def block_hash(number: int | None = None) -> str | None:
+    def known(number: int | None = None) -> str | None:
         return HEAD if number is None else hashes.get(number)
 
-    def header(at: str = HEAD) -> dict[str, str] | None:
-        number = next((number for number, known in hashes.items() if known == at), None)
-        return None if number is None else {"number": hex(number)}
+    def header(at: str = HEAD) -> dict[str, Any] | None:
+        return {"number": "0x0"} if at == GENESIS[chain] else header_of(at)
 
     def keys(start: str, count: int, after: str | None, _at: str) -> list[str]:
         return [key for key in sorted(kept) if key.startswith(start) and (not after or key > after)][:count]
 
     return {
-        "chain_getBlockHash": block_hash,
+        "chain_getBlockHash": known,
         "chain_getHeader": header,
         "state_getRuntimeVersion": lambda _at=None: {
             "specName": SPEC[chain],

@@ -12,9 +12,11 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from tests.blocks import block_hash, header_of
 from tests.node import Node
 
-HEAD = "0x" + "11" * 32
+#: The best block of each chain.
+HEAD = block_hash(100)
 CHAINS = ("polkadot", "assetHub", "hydraDx")
 ITEM_COMPLETED = {"Utility": "ItemCompleted"}
 #: What the storage map `ForeignAssets.Asset` has for an asset.
@@ -95,7 +97,7 @@ class FakeChain:
         self.node = Node(
             {
                 "chain_getBlockHash": lambda *number: genesis if number == (0,) else HEAD,
-                "chain_getHeader": {"number": "0x64"},
+                "chain_getHeader": header_of(HEAD),
                 "state_getRuntimeVersion": {
                     "specName": self.table.spec_name,
                     "specVersion": self.table.spec_version,

@@ -13,6 +13,7 @@ from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_status import TransactionStatus, transaction_status
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.submission import arrivals
+from tests.blocks import number_of
 from tests.messages import says
 from tests.node import Node, Refusal
 from tests.runner import finish
@@ -78,7 +79,7 @@ class FakeHub:
     def answers(self) -> dict[str, Any]:
         def storage(key: str, block: str = "") -> str | None:
             assert key == HUB_EVENTS.hex
-            number = int(block[34:], 16)
+            number = number_of(block)
             self.read.append(number)
             if number not in self.events:
                 return None

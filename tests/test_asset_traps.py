@@ -11,6 +11,7 @@ import pytest
 from scenarioctl.operations import asset_traps
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.submission.asset_traps import trap_hash
+from tests.blocks import number_of
 from tests.conftest import Ended, Run
 from tests.messages import says
 from tests.network import call_tried
@@ -80,7 +81,7 @@ class Traps(FakeChain):
 
     def storage(self, key: str, block: str = "") -> str | None:
         if key == EVENTS.hex:
-            return events((0, SUCCESS), *((1, event) for event in self.found.get(int(block[34:], 16), ())))
+            return events((0, SUCCESS), *((1, event) for event in self.found.get(number_of(block), ())))
         for hash, count in self.counts.items():
             if key == storage_key(TABLE, "XcmPallet", "AssetTraps", [hash]).hex:
                 return "0x" + count.to_bytes(4, "little").hex() if count else None

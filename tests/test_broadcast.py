@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import Connection, Timeouts
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
@@ -27,6 +28,7 @@ from scenarioctl.transactions.signing.payload import SigningOptions, signing_pay
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.submission.inclusion import read_inclusion
 from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
+from tests.blocks import block_hash, block_of
 from tests.conftest import DATA, Ended, Run
 from tests.messages import Says, says
 from tests.node import Feed, Gone, Node, Refusal
@@ -42,7 +44,6 @@ KUSAMA_GENESIS = unhex(Registry().find("kusama").genesis)
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
 LONG = Call(pallet="System", method="remark", args={"remark": b"x" * 300})
-BLOCK = "0x" + "bb" * 32
 #: The best block, and the account's next nonce, of the node.
 NUMBER, NONCE = 1000, 5
 VERSION = {"specName": "polkadot", "specVersion": TABLE.spec_version}
@@ -54,7 +55,8 @@ def options(**changes: Any) -> SigningOptions:
 
 
 def hash_of_block(number: int) -> str:
-    return CHAIN.genesis if number == 0 else f"0x{number:064x}"
+    held = ("0x00", GOOD) if number == NUMBER + 1 else ("0x00",)
+    return CHAIN.genesis if number == 0 else block_hash(number, held)
 
 
 def mortal(born: int, period: int = 64) -> SigningOptions:
@@ -66,6 +68,8 @@ def signed(call: Call = REMARK, given: SigningOptions | None = None, **how: Any)
 
 
 GOOD = signed()
+#: The block after the best one, which will have it.
+BLOCK = hash_of_block(NUMBER + 1)
 HASH = "0x" + blake2b(unhex(GOOD), digest_size=32).hexdigest()
 
 
@@ -112,7 +116,7 @@ def answers(*, found: str = "", **changes: Any) -> dict[str, Any]:
         "system_properties": {"tokenSymbol": "DOT", "tokenDecimals": 10, "ss58Format": 0},
         "author_submitExtrinsic": HASH,
         "author_submitAndWatchExtrinsic": Feed(["ready", {"inBlock": BLOCK}, {"finalized": BLOCK}]),
-        "chain_getBlock": {"block": {"header": {"number": hex(NUMBER + 1)}, "extrinsics": ["0x00", GOOD]}},
+        "chain_getBlock": block_of(BLOCK, ("0x00", GOOD)),
         **changes,
     }
 
@@ -875,11 +879,13 @@ STATES = [
     ("dropped", 6, says('transaction', hash=HASH)),
     ("invalid", 6, says('transaction', hash=HASH)),
     ({"invalid": {"stale": None}}, 6, says('transaction', hash=HASH)),
-    ({"finalityTimeout": BLOCK}, 5, says(BLOCK, hash=HASH)),
+    ({"finalityTimeout": BLOCK}, 5, says("finality", block=BLOCK, hash=HASH)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("state", "code", "error"), STATES)
+@pytest.mark.parametrize(
+    ("state", "code", "error"), STATES, ids=["usurped", "dropped", "invalid", "stale", "not final in time"]
+)
 def test_how_it_ends_without_a_block_is_said(send: Send, state: Any, code: int, error: Says) -> None:
     with Node(answers(author_submitAndWatchExtrinsic=Feed(["ready", state]))) as node:
         ended = send(node, GOOD, "--wait", "finalized", "--json")
@@ -904,7 +910,7 @@ def test_one_that_is_not_final_in_time_names_its_block(send: Send) -> None:
 
     answer = json.loads(ended.out)
     assert (ended.code, answer["block"]) == (5, BLOCK)
-    assert answer["error"] == says(BLOCK, "1", hash=HASH)
+    assert answer["error"] == says("1", block=BLOCK, hash=HASH)
 
 
 @pytest.mark.parametrize("state", ["in-block", "finalized"])
@@ -949,12 +955,16 @@ NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, but its eff
     [
         ({"chain_getBlock": None}, "{url} returned an unreadable block: null"),
         (
-            {"chain_getBlock": {"block": {"header": {"number": "0x1"}, "extrinsics": []}}},
-            f"{{url}} returned block {BLOCK} without the transaction",
+            {"chain_getBlock": block_of(BLOCK, ["0x00"])},
+            "{url} returned other transactions for block 1001 of polkadot than the block has",
+        ),
+        (
+            {"chain_getBlock": block_of(hash_of_block(NUMBER), ["0x00", GOOD])},
+            f"{{url}} returned another block's header for block {BLOCK} of polkadot",
         ),
         (
             {"chain_getBlock": {"block": {"header": {}, "extrinsics": [GOOD]}}},
-            "{url} returned an unreadable head: {{}}",
+            "polkadot gave no head: {{}}",
         ),
         ({"found": "0x0499"}, "{url} returned unreadable events: '0x0499'"),
     ],
@@ -1000,6 +1010,9 @@ class _Block:
     """A node's client for one block that holds one extrinsic and these events."""
 
     endpoint = "ws://node"
+    block = block_hash(5, ["0x00"])
+    read_number = Client.read_number
+    check_header = Client.check_header
 
     def __init__(self, chain: str, found: list[Any]) -> None:
         self.chain = REGISTRY.find(chain)
@@ -1012,7 +1025,7 @@ class _Block:
         return self._table
 
     async def call_many(self, _: Any) -> list[Any]:
-        return [{"block": {"header": {"number": "0x5"}, "extrinsics": ["0x00"]}}, self._events]
+        return [block_of(self.block, ["0x00"]), self._events]
 
 
 WHO = b"\1" * 32
@@ -1091,7 +1104,7 @@ WHO = b"\1" * 32
 def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
     client: Any = _Block(chain, [event, SUCCESS])
 
-    inclusion = finish(read_inclusion(client, "0xaa", extrinsic_hash(b"\0"), assets=ASSETS))
+    inclusion = finish(read_inclusion(client, client.block, extrinsic_hash(b"\0"), assets=ASSETS))
 
     assert describe_inclusion(inclusion).get("fee_paid_in") == paid
     assert inclusion.inner == ()
@@ -1160,7 +1173,7 @@ def test_the_currency_of_a_fee_is_read_from_what_was_withdrawn(
 ) -> None:
     client: Any = _Block("hydraDx", [*found, _HDX_FEE, SUCCESS])
 
-    inclusion = finish(read_inclusion(client, "0xaa", extrinsic_hash(b"\0"), assets=ASSETS))
+    inclusion = finish(read_inclusion(client, client.block, extrinsic_hash(b"\0"), assets=ASSETS))
 
     assert inclusion.fee == fee
     assert describe_inclusion(inclusion).get("fee_paid_in") == paid

@@ -19,7 +19,8 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import load_cached
-from tests.canned import GENESIS, answers
+from tests.blocks import header_of
+from tests.canned import GENESIS, HEAD, answers
 from tests.conftest import DATA
 from tests.messages import says
 from tests.node import Feed, Gone, Node, Refusal
@@ -187,7 +188,7 @@ def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
                 after = await Client(pool).call("chain_getHeader")
 
         assert str(refused.value) == says("1", "0.05")
-        assert (said, after) == ("late", {"number": "0x14"})
+        assert (said, after) == ("late", header_of(HEAD))
 
     played(story)
 
@@ -241,7 +242,7 @@ def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path:
                 gate.open.set()
                 said = await Client(pool).call("chain_getHeader")
 
-        assert said == {"number": "0x14"}
+        assert said == header_of(HEAD)
 
     played(story)
 
@@ -340,7 +341,7 @@ def test_what_acts_is_not_asked_twice_where_the_connection_is_lost(tmp_path: Pat
                 after = await Client(pool).call("chain_getHeader")
 
         assert one.asked.count("author_submitExtrinsic") == 1
-        assert after == {"number": "0x14"}
+        assert after == header_of(HEAD)
 
     played(story)
 
@@ -535,7 +536,7 @@ def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path:
 
         assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
         assert {str(error) for error in herd} == {f"{REFUSED}, being tried again now"}
-        assert (first, after) == ({"number": "0x14"}, [{"number": "0x14"}] * 8)
+        assert (first, after) == (header_of(HEAD), [header_of(HEAD)] * 8)
         assert probes <= 4
 
     played(story)

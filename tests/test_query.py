@@ -16,6 +16,7 @@ import pytest
 
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import read_key, storage_key
+from tests.blocks import block_hash, header_of
 from tests.canned import (
     ALICE,
     ALICE_HEX,
@@ -490,13 +491,13 @@ def test_an_old_block_is_read_with_the_runtime_it_had_which_is_fetched_once(ask:
 
 def watching(storage: Mapping[str | None, str], *heads: int) -> dict[str, Any]:
     """Return a node whose blocks hold `System.Number` by *storage*, and that tells of *heads*."""
-    hashes = {number: "0x" + f"{number:02x}" * 32 for number in (20, *heads)}
+    hashes = {number: block_hash(number) for number in (20, *heads)}
     return answers(
         "polkadot",
         chain_getBlockHash=lambda number=None: (
             GENESIS["polkadot"] if number == 0 else hashes[20 if number is None else number]
         ),
-        chain_getHeader=lambda _at=None: {"number": hex(20)},
+        chain_getHeader=lambda at=HEAD: header_of(at),
         state_getStorage=lambda _key, at=None: storage[at],
         chain_subscribeNewHeads=Feed([{"number": hex(number)} for number in heads]),
     )
@@ -504,8 +505,7 @@ def watching(storage: Mapping[str | None, str], *heads: int) -> dict[str, Any]:
 
 def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
     values: dict[str | None, str] = {
-        "0x" + f"{number:02x}" * 32: f"0x{value:02x}000000"
-        for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
+        block_hash(number): f"0x{value:02x}000000" for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
     }
 
     with Node(watching(values, 20, 21, 22, 23)) as node:
@@ -519,7 +519,7 @@ def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
 
 
 def test_following_ends_with_control_c(tmp_path: Path) -> None:
-    values: dict[str | None, str] = {"0x" + "14" * 32: "0x01000000"}
+    values: dict[str | None, str] = {HEAD: "0x01000000"}
     program = Path(sys.executable).parent / "scenarioctl"
     with Node(watching(values)) as node:
         path = tmp_path / "config.toml"

@@ -16,6 +16,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.mortality import encode_era
+from tests.blocks import block_hash, header_of
 from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.messages import Says, says
 from tests.node import Node
@@ -34,8 +35,7 @@ Ask = Callable[..., Any]
 
 
 def hash_of(number: int) -> str:
-    """Return the made-up hash of a block."""
-    return GENESIS if number == 0 else f"0x{number:064x}"
+    return GENESIS if number == 0 else block_hash(number)
 
 
 def account(nonce: int) -> str:
@@ -45,8 +45,8 @@ def account(nonce: int) -> str:
 def chain_of(*, best: int, finalized: int, **changes: Any) -> dict[str, Any]:
     """Return the answers of a node of Polkadot at this height."""
 
-    def header(block_hash: str = "") -> dict[str, str]:
-        return {"number": hex(int(block_hash, 16) if block_hash else best)}
+    def header(block: str = "") -> Any:
+        return header_of(block or block_hash(best))
 
     return {
         "chain_getBlockHash": lambda number: hash_of(number) if number <= best else None,

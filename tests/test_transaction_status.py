@@ -20,6 +20,7 @@ from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.jobs import JobMempool, RunJob, job_mempool, run_job
 from scenarioctl.operations.transaction_status import TransactionState, TransactionStatus, transaction_status
 from scenarioctl.transactions.submission import tracking
+from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.messages import says
 from tests.node import Feed, Gone, Node, Refusal
 from tests.runner import finish
@@ -62,7 +63,10 @@ class FakeChain:
         self.read: list[int] = []
 
     def hash(self, number: int) -> str:
-        return f"0x{self.forks.get(number, 0):032x}{number:032x}"
+        return block_hash(number, self.body(number), fork=self.forks.get(number, 0))
+
+    def body(self, number: int) -> list[str]:
+        return ["0x00", *self.bodies.get(number, ())]
 
     def include(self, number: int, tx: str = GOOD, *, finalized: bool = False) -> None:
         self.bodies[number] = [tx]
@@ -71,17 +75,13 @@ class FakeChain:
             self.finalized = max(self.finalized, number)
 
     def answers(self, **changes: Any) -> dict[str, Any]:
-        def number_of(block: str) -> int:
-            return int(block[34:], 16)
-
         def header(block: str | None = None) -> Any:
-            return {"number": hex(self.best if block is None else number_of(block))}
+            return header_of(block or self.hash(self.best))
 
         def body(block: str) -> Any:
             number = number_of(block)
             self.read.append(number)
-            extrinsics = ["0x00", *self.bodies.get(number, ())]
-            return {"block": {"header": {"number": hex(number)}, "extrinsics": extrinsics}}
+            return block_of(block, self.body(number))
 
         def storage(key: str, *_: Any) -> str:
             return self.events if key == EVENTS.hex else account(self.nonce)
@@ -181,6 +181,28 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     assert [each["settled"] for each in (sent, included)] == [False, False]
 
 
+def test_a_header_of_another_block_does_not_make_a_transaction_final(world: World) -> None:
+    world.broadcast()
+    world.chain.include(NUMBER + 1)
+    # Whichever block is asked for, it is the best one.
+    world.node.answers["chain_getHeader"] = lambda *_: header_of(world.chain.hash(NUMBER + 1))
+
+    assert world.status()["state"] == "sent"
+    assert world.warnings() == (says("polkadot", "another block's header", world.chain.hash(NUMBER - 3), url=world.node.url),)  # fmt: skip
+
+
+def test_a_block_is_not_believed_to_have_a_transaction_that_is_not_under_its_root(world: World) -> None:
+    world.broadcast()
+    world.chain.best = NUMBER + 1
+    held = ["0x00", GOOD]
+    world.node.answers["chain_getBlock"] = lambda block: block_of(
+        block, held if number_of(block) > NUMBER else held[:1]
+    )
+
+    assert world.status()["state"] == "sent"
+    assert world.warnings() == (says("other transactions", NUMBER + 1, url=world.node.url),)
+
+
 def test_a_final_one_is_told_from_the_store_alone(world: World) -> None:
     world.broadcast()
     world.chain.include(NUMBER + 1, finalized=True)
@@ -276,8 +298,8 @@ def test_what_fails_inside_a_call_that_succeeds_is_told(world: World) -> None:
 
 
 def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:
-    block = world.chain.hash(NUMBER + 1)
     world.chain.include(NUMBER + 1)
+    block = world.chain.hash(NUMBER + 1)
     world.node.answers["author_submitAndWatchExtrinsic"] = Feed(
         ["ready", {"inBlock": block}, {"finalized": block}]
     )

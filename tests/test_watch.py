@@ -9,6 +9,7 @@ import pytest
 
 from scenarioctl.actions import query_watch
 from scenarioctl.cli import query
+from tests.blocks import block_hash, header_of
 from tests.canned import GENESIS, answers
 from tests.conftest import Ended, Run
 from tests.messages import says
@@ -26,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hash_of(number: int, fork: int = 0) -> str:
-    return "0x" + f"{number:02x}{fork:02x}" * 16
+    return block_hash(number, fork=fork)
 
 
 def node(
@@ -59,7 +60,7 @@ def node(
             chain_getBlockHash=lambda number=None: (
                 GENESIS["polkadot"] if number == 0 else hashes[head if number is None else number]
             ),
-            chain_getHeader=lambda at=None: {"number": hex(head if at is None else numbers[at])},
+            chain_getHeader=lambda at=None: header_of(hashes[head] if at is None else at),
             state_getStorage=storage,
             chain_subscribeNewHeads=lambda: left.pop(0) if left else Feed([Gone]),
         )

@@ -10,6 +10,7 @@ from scenarioctl.chains.node_client import NodeClient
 from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Runs, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.runtime.blocks import header_hash
 from scenarioctl.runtime.storage_keys import StorageKey, storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_cached
@@ -71,10 +72,23 @@ class Client(NodeClient):
         """Return number and hash of the best block."""
         # One after the other: asked at once, they could be of two blocks.
         block_hash = await self.call("chain_getBlockHash")
-        header = await self.call("chain_getHeader", block_hash)
         if not isinstance(block_hash, str):
             raise ChainUnreachable(f"{self.chain.name} gave no head: {shorten(block_hash)}")
-        return self.read_number(header), block_hash
+        return await self.number_of(block_hash), block_hash
+
+    async def number_of(self, block: str) -> int:
+        """Return the number of the block with the hash *block*; ChainUnreachable if the node doesn't show its header."""
+        return self.check_header(await self.call("chain_getHeader", block), block)
+
+    def check_header(self, header: object, block: str) -> int:
+        """Return the number in *header*; ChainUnreachable if it isn't that of the block with the hash *block*."""
+        number = self.read_number(header)
+        # The genesis hash is checked whenever a connection opens, and forks of a chain have made-up ones.
+        if header_hash(header) != block.lower() and (number or block != (self.chain.genesis or block)):
+            raise ChainUnreachable(
+                f"{self.endpoint} returned another block's header for block {block} of {self.chain.name}"
+            )
+        return number
 
     def read_number(self, header: object) -> int:
         """Return the number in the header of a block."""

@@ -273,4 +273,4 @@ async def _number_of(client: "Client", block: str) -> int:
     """Return the number of *block*, a hash or a number; of the newest block if it is empty."""
     if not block:
         return (await client.head())[0]
-    return client.read_number(await client.call("chain_getHeader", await client.find_block(block)))
+    return await client.number_of(await client.find_block(block))

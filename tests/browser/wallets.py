@@ -12,6 +12,7 @@ from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
+from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.browser.page import Page
 from tests.network import FakeChain, FakeNetwork, table_of
 from tests.node import Gone
@@ -134,10 +135,7 @@ class LivingChain:
                 self.hash_of(self.best if number is None else number) if (number or 0) <= self.best else None
             ),
             chain_getFinalizedHead=lambda: self.hash_of(self.finalized),
-            chain_getHeader=lambda at=None: {
-                "number": hex(self.number_of(at)),
-                "parentHash": "0x" + "00" * 32,
-            },
+            chain_getHeader=lambda at=None: header_of(at or self.hash_of(self.best)),
             state_getStorage=self._storage,
             chain_getBlock=self._block,
             author_submitExtrinsic=self._take,
@@ -145,10 +143,10 @@ class LivingChain:
         )
 
     def hash_of(self, number: int) -> str:
-        return self.genesis if number == 0 else f"0x{number:064x}"
+        return self.genesis if number == 0 else block_hash(number, self.blocks.get(number, ()))
 
     def number_of(self, at: str | None) -> int:
-        return self.best if at is None else int(at, 16)
+        return self.best if at is None else number_of(at)
 
     def _storage(self, key: str, at: str | None = None) -> str | None:
         if key == self._now:
@@ -160,9 +158,7 @@ class LivingChain:
         return self.chain.storage.get(key)
 
     def _block(self, at: str | None = None) -> dict[str, Any]:
-        number = self.number_of(at)
-        header = {"number": hex(number), "parentHash": self.hash_of(number - 1)}
-        return {"block": {"header": header, "extrinsics": self.blocks.get(number, [])}}
+        return block_of(at or self.hash_of(self.best), self.blocks.get(self.number_of(at), []))
 
     def include(self, *outcome: Any) -> None:
         """Make a block of the newest transaction, whose events are *outcome*."""

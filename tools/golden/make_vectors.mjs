@@ -1,6 +1,7 @@
 // Makes tests/data/vectors/golden.json with polkadot.js, offline; with --check it only says whether the file is current.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { blockVectors } from './blocks.mjs';
 import { everyCallVector } from './calls.mjs';
 import { codecVectors } from './codec.mjs';
 import { lineVectors } from './lines.mjs';
@@ -32,4 +33,15 @@ if (process.argv.includes('--check')) {
 } else {
   writeFileSync(TARGET, content);
   console.log(`golden.json: ${vectors.length} vectors`);
+}
+
+const BLOCKS = new URL('tests/data/vectors/blocks.json', ROOT);
+const { headers, extrinsics } = await blockVectors();
+const rows = (each) => each.map((vector) => JSON.stringify(vector)).join(',\n');
+const blocks = `{"made_by": ${JSON.stringify(dependencies)},\n"headers": [\n${rows(headers)}\n],\n"extrinsics": [\n${rows(extrinsics)}\n]}\n`;
+
+if (process.argv.includes('--check')) {
+  must(readFileSync(BLOCKS, 'utf8') === blocks, 'tests/data/vectors/blocks.json is not current: run `node make_vectors.mjs`');
+} else {
+  writeFileSync(BLOCKS, blocks);
 }

@@ -44,8 +44,8 @@ async def read_signing_context(
     best = client.read_number(next(left))
     known: dict[int, str] = {}
     if block is None:
-        finalized_hash = next(left)
-        finalized = client.read_number(await client.call("chain_getHeader", finalized_hash))
+        finalized_hash = "0x" + _read_hash(client, next(left)).hex()
+        finalized = await client.number_of(finalized_hash)
         known[finalized] = finalized_hash
         block = finalized if best - finalized <= _period_of(era) // 2 else best
     encoded = encode_era(era, block) if isinstance(era, int) else era

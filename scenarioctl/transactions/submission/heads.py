@@ -23,8 +23,7 @@ async def read_heads(client: "Client") -> Heads:
     if not isinstance(final, str):
         # Without a hash the question below would be about the best block.
         raise ChainUnreachable(f"{client.endpoint} returned no finalized head: {shorten(final, 80)}")
-    header = await client.call("chain_getHeader", final)
-    return Heads(best=client.read_number(best), finalized=client.read_number(header))
+    return Heads(best=client.read_number(best), finalized=await client.number_of(final))
 
 
 async def read_block_hashes(client: "Client", numbers: Iterable[int]) -> list[str]:

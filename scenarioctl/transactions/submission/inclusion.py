@@ -8,6 +8,7 @@ from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.events import Event, read_event
@@ -78,7 +79,7 @@ async def read_inclusion(
     answer, raw = await client.call_many(
         [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
     )
-    number, extrinsics = read_block(client, answer)
+    number, extrinsics = read_block(client, answer, block_hash)
     index = find_extrinsic(extrinsics, hash)
     if index is None:
         raise ChainUnreachable(f"{client.endpoint} returned block {block_hash} without the transaction")
@@ -203,22 +204,19 @@ def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int)
     return Amount(value=value, asset=f"asset {identity}" if isinstance(identity, int) else unlisted)
 
 
-def read_block_number(client: "Client", header: Any) -> int:
-    try:
-        return int(header["number"], 16)
-    except (KeyError, TypeError, ValueError):
-        raise ChainUnreachable(
-            f"{client.endpoint} returned an unreadable head: {shorten(header, 200)}"
-        ) from None
-
-
-def read_block(client: "Client", answer: Any) -> tuple[int, list[Any]]:
-    """Return number and extrinsics of a block."""
+def read_block(client: "Client", answer: Any, block_hash: str) -> tuple[int, list[str]]:
+    """Return number and extrinsics, in 0x hex, of the block with the hash *block_hash*; ChainUnreachable if they aren't its own."""
     block = answer.get("block") if isinstance(answer, Mapping) else None
     extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
-    if not isinstance(block, Mapping) or not isinstance(extrinsics, list):
+    data = [from_hex(each) for each in extrinsics] if isinstance(extrinsics, list) else [None]
+    if not isinstance(block, Mapping) or not isinstance(extrinsics, list) or None in data:
         raise ChainUnreachable(f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}")
-    return read_block_number(client, block.get("header")), extrinsics
+    number = client.check_header(block.get("header"), block_hash)
+    if block["header"]["extrinsicsRoot"] not in extrinsics_roots([each for each in data if each is not None]):
+        raise ChainUnreachable(
+            f"{client.endpoint} returned other transactions for block {number} of {client.chain.name} than the block has"
+        )
+    return number, extrinsics
 
 
 def _inner_errors(table: "RuntimeTable", event: Event) -> list[str]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, shorten
-from scenarioctl.transactions.submission.inclusion import read_block, read_block_number
+from scenarioctl.transactions.submission.heads import read_block_hashes
+from scenarioctl.transactions.submission.inclusion import read_block
 from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_node_error, meaning_of
 
 if TYPE_CHECKING:
@@ -121,13 +122,13 @@ class Submission:
             )
             async with aclosing(heads):
                 async for head in heads:
-                    last = read_block_number(self.client, head)
+                    last = self.client.read_number(head)
                     for number in range(following, last + 1):
-                        block_hash = await self.client.call("chain_getBlockHash", number)
+                        (block_hash,) = await read_block_hashes(self.client, [number])
                         block = await self.client.call("chain_getBlock", block_hash)
-                        if self.hex in read_block(self.client, block)[1]:
+                        if self.hex in read_block(self.client, block, block_hash)[1]:
                             self.tell(_say_state("finalized" if final else "inBlock", block_hash))
-                            return str(block_hash)
+                            return block_hash
                     following = max(following, last + 1)
         except (ChainUnreachable, ChainRefused) as error:
             raise ChainUnreachable(

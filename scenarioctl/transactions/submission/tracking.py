@@ -89,7 +89,7 @@ async def find_block(client: "Client", hash: str, numbers: Sequence[int]) -> tup
         blocks = await read_block_hashes(client, some)
         bodies = await client.call_many([("chain_getBlock", (block,)) for block in blocks])
         for number, block, body in zip(some, blocks, bodies, strict=True):
-            if find_extrinsic(read_block(client, body)[1], hash) is not None:
+            if find_extrinsic(read_block(client, body, block)[1], hash) is not None:
                 return number, block
     return None
 
