@@ -80,6 +80,8 @@ class Resources:
         self.notifying: dict[tuple[str, ...], Outgoing] = {}
         #: Connection pools.  A chain whose configuration changed gets a new one.
         self.pools: dict[Chain, Pool] = {}
+        #: Pools of some endpoints of a chain, of which is asked what others told.
+        self.second_pools: dict[Chain, Pool] = {}
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
@@ -88,7 +90,7 @@ class Resources:
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}
 
     async def close(self) -> None:
-        for pool in (*self.pools.values(), *self.retired):
+        for pool in (*self.pools.values(), *self.second_pools.values(), *self.retired):
             await pool.close()
         for outgoing in (*self.outgoing.values(), *self.notifying.values()):
             await outgoing.close()
@@ -251,6 +253,10 @@ class Application:
             pool = self.resources.pools.pop(chain)
             pool.retire()
             self.resources.retired.append(pool)
+        for pool in self.resources.second_pools.values():
+            pool.retire()
+            self.resources.retired.append(pool)
+        self.resources.second_pools.clear()
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
@@ -347,25 +353,31 @@ class Application:
 
     def client(self, chain: Chain) -> "Client":
         """Return the client of *chain*, which connects on first use; ChainUnreachable with `--offline`."""
+        client = self._clients.get(chain.name)
+        if client is None or self.settings.offline:
+            from scenarioctl.chains.client import Client
+
+            client = self._clients[chain.name] = Client(self.pool(chain))
+        return client
+
+    def pool(self, chain: Chain, endpoints: tuple[str, ...] = ()) -> "Pool":
+        """Return the connections to *chain*, or those to *endpoints* alone; ChainUnreachable with `--offline`."""
         if self.settings.offline:
             if chain.is_ethereum:
                 raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=self.settings.online_advice)
-        client = self._clients.get(chain.name)
-        if client is None:
-            client = self._clients[chain.name] = self._new_client(chain)
-        return client
-
-    def _new_client(self, chain: Chain) -> "Client":
-        from scenarioctl.chains.client import Client
-
-        pool = self.resources.pools.get(chain)
+        pools = self.resources.second_pools if endpoints else self.resources.pools
+        key = replace(chain, endpoints=endpoints) if endpoints else chain
+        pool = pools.get(key)
         if pool is None:
             from scenarioctl.chains.pool import Pool
 
             known, cache = self.known_runtime(chain), self.runtime_directory(chain)
-            pool = self.resources.pools[chain] = Pool(chain, known=known, cache=cache)
-        return Client(pool)
+            pool = pools[key] = Pool(key, known=known, cache=cache)
+            if endpoints:
+                # What is confirmed of a runtime is so for all its endpoints.
+                pool.tables = self.pool(chain).tables
+        return pool
 
     def runtime_directory(self, chain: Chain) -> Path:
         """Return the cache directory for the tables of *chain*.  It goes by name, since forks share a genesis."""

@@ -140,7 +140,8 @@ class FakeNetwork:
         endpoints = {}
         for name, chain in self.chains.items():
             self._stack.enter_context(chain.node)
-            endpoints[name] = {"endpoints": [chain.node.url]}
+            # Whose word counts is the subject of test_confirmation.
+            endpoints[name] = {"endpoints": [chain.node.url], "trusted": True}
         self.write(endpoints)
         return self
 
@@ -161,7 +162,10 @@ class FakeNetwork:
         """Let *name* be where nobody listens."""
         self.write(
             {
-                other: {"endpoints": ["ws://127.0.0.1:1/" if other == name else chain.node.url]}
+                other: {
+                    "endpoints": ["ws://127.0.0.1:1/" if other == name else chain.node.url],
+                    "trusted": True,
+                }
                 for other, chain in self.chains.items()
             }
         )

@@ -274,7 +274,8 @@ def test_every_chain_is_read_in_few_requests_at_one_block(ask: Ask) -> None:
 
     assert answer["account"] == BOB_HEX
     assert answer["chains"] == [
-        {"chain": name, "block": 100, "block_hash": HEAD, "error": None} for name in ("polkadot", "assetHub")
+        {"chain": name, "block": 100, "block_hash": HEAD, "asked": 1, "error": None}
+        for name in ("polkadot", "assetHub")
     ]
     assert answer["balances"][2] == {
         "chain": "assetHub",

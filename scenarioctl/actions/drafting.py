@@ -1,7 +1,7 @@
 """Build unsigned transactions, for the steps of a diagram and for operations."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions import find_step
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
@@ -9,12 +9,13 @@ from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
     from scenarioctl.model.checks import Check
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.maximum_transfer import Maximum
+    from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.swap.route import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
+
+T = TypeVar("T")
 
 #: Nodes that an error lists.
 _SHOWN = 12
@@ -105,18 +109,20 @@ async def draft_transfer(
         return _encode(app, source, table, draft)
     from scenarioctl.transactions.connected_transfer import TransferBuilder
 
-    builder = TransferBuilder(
-        clients=app.client,
-        assets=app.assets,
-        transfer=transfer,
-        table=table,
-        known_destination=destination_table,
-        fee_asset=fee_asset,
-    )
+    def builder(clients: "Clients") -> TransferBuilder:
+        return TransferBuilder(
+            clients=clients,
+            assets=app.assets,
+            transfer=transfer,
+            table=table,
+            known_destination=destination_table,
+            fee_asset=fee_asset,
+        )
+
     if sender is None:
-        return _encode(app, source, table, await builder.build_accepted())
-    draft, check = await builder.build_checked(sender)
-    return _with_check(_encode(app, source, table, draft), check)
+        return _encode(app, source, table, await builder(app.client).build_accepted())
+    found = await _confirm_check(app, lambda clients: builder(clients).build_checked(sender))
+    return _with_check(_encode(app, source, table, found.answer[0]), found)
 
 
 def check_death(
@@ -137,6 +143,7 @@ async def maximum_of(
 
     ChainUnreachable if no chain may be asked.
     """
+    from scenarioctl.chains.confirmation import confirm
     from scenarioctl.transactions.connected_transfer import TransferBuilder
     from scenarioctl.transactions.maximum_transfer import find_maximum
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
@@ -158,20 +165,24 @@ async def maximum_of(
     table = await app.runtime(transfer.source)
     destination_table = None if transfer.is_local else app.known_runtime(transfer.destination)
 
-    async def build(tried: "Transfer") -> "Call":
-        builder = TransferBuilder(
-            clients=app.client,
-            assets=app.assets,
-            # The largest amount is looked for; whether it is enough is judged when it is found.
-            transfer=replace(tried, accept_loss=True),
-            table=table,
-            known_destination=destination_table,
-        )
-        return (await builder.build(sender)).call
+    async def find(clients: "Clients") -> "Maximum":
+        async def build(tried: "Transfer") -> "Call":
+            builder = TransferBuilder(
+                clients=clients,
+                assets=app.assets,
+                # The largest amount is looked for; whether it is enough is judged when it is found.
+                transfer=replace(tried, accept_loss=True),
+                table=table,
+                known_destination=destination_table,
+            )
+            return (await builder.build(sender)).call
 
-    return await find_maximum(
-        app.client, app.assets, transfer=transfer, sender=sender, build=build, fee_asset=fee_asset
-    )
+        return await find_maximum(
+            clients, app.assets, transfer=transfer, sender=sender, build=build, fee_asset=fee_asset
+        )
+
+    found = await confirm(app.pool, find, say=lambda maximum: maximum.note)
+    return replace(found.agreed(), asked=found.asked, alone=found.alone)
 
 
 async def draft_first(
@@ -286,22 +297,48 @@ async def check_draft(
 
     if transaction.check is not None:
         return transaction
-    trial = Trial(
-        clients=app.client,
-        assets=app.assets,
-        chain=app.registry.find(transaction.chain),
-        call=transaction.call,
-        sender=sender,
-        fee_asset=fee_asset,
-        confirmed=confirmed or bool(transaction.doubts),
-        accepts_locked=accept_locked,
+    chain = app.registry.find(transaction.chain)
+
+    async def ask(clients: "Clients") -> "tuple[None, Check]":
+        trial = Trial(
+            clients=clients,
+            assets=app.assets,
+            chain=chain,
+            call=transaction.call,
+            sender=sender,
+            fee_asset=fee_asset,
+            confirmed=confirmed or bool(transaction.doubts),
+            accepts_locked=accept_locked,
+        )
+        return None, await simulate(trial)
+
+    return _with_check(transaction, await _confirm_check(app, ask))
+
+
+async def _confirm_check(
+    app: "Application", ask: "Callable[[Clients], Awaitable[tuple[T, Check]]]"
+) -> "Confirmed[tuple[T, Check]]":
+    """Return the draft and the check that *ask* makes; it is made again elsewhere unless nothing could be proven."""
+    from scenarioctl.chains.confirmation import confirm
+
+    return await confirm(
+        app.pool, ask, decides=lambda found: found[1].verdict != "unknown", say=lambda found: str(found[1])
     )
-    return _with_check(transaction, await simulate(trial))
 
 
-def _with_check(transaction: UnsignedTransaction, check: "Check") -> UnsignedTransaction:
+def _with_check(
+    transaction: UnsignedTransaction, found: "Confirmed[tuple[Any, Check]]"
+) -> UnsignedTransaction:
+    from scenarioctl.chains.confirmation import say_alone
+    from scenarioctl.model.checks import Check
+
+    check = replace(found.answer[1], asked=found.asked)
+    if found.difference:
+        # Nothing of what one of them made up may look like a fact.
+        check = Check(verdict="unknown", reasons=(found.difference,), warnings=check.warnings, asked=2)
     warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
-    return replace(transaction, check=check, warnings=warnings)
+    alone = say_alone(found.alone) if check.verdict == "ok" else ()
+    return replace(transaction, check=check, warnings=warnings, notes=(*transaction.notes, *alone))
 
 
 def require_check(transaction: UnsignedTransaction) -> "Check":

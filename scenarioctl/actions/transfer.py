@@ -335,7 +335,7 @@ async def maximize(
         raw=found.amount,
         # Between chains the amount alone decides what stays.
         allow_death=allow_death and asked.is_local,
-        notes=(found.note, *transfer.notes),
+        notes=(*found.notes, *transfer.notes),
     )
 
 

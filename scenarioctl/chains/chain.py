@@ -30,6 +30,8 @@ class Chain:
     symbol: str
     decimals: int
     endpoints: tuple[str, ...] = ()
+    #: Whether its endpoints are the user's own nodes, whose answers need no second endpoint.
+    trusted: bool = False
     aliases: tuple[str, ...] = ()
     testnet: bool = False
     #: Why the chain may be closing, as a sentence; empty if nothing says so.

@@ -36,6 +36,8 @@ class Timeouts:
     prompt: float = 3.0
     #: For each answer of the second endpoint that confirms the metadata of the first.
     confirming: float = 10.0
+    #: For a second endpoint to get the block that the first one answers at.
+    catching_up: float = 6.0
     #: For which the next endpoint waits for the one before it.
     stagger: float = 0.25
 

@@ -44,6 +44,8 @@ class NodeClient:
         #: The runtime of the newest table: requests are encoded with its types.
         self._runs: Runs | None = None
         self._asked = 0.0
+        #: The endpoints that answered here, in the order in which they were asked first.
+        self.endpoints_asked: dict[str, None] = {}
         #: Number of open subscriptions on the borrowed connection.
         self._subscriptions = 0
 
@@ -143,6 +145,7 @@ class NodeClient:
             self._asked = time.monotonic()
             if self._connection is not None:
                 self._last = self._connection
+                self.endpoints_asked[self._last.endpoint] = None
                 if not whole:
                     await self.close()
 

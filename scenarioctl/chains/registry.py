@@ -29,6 +29,7 @@ _KEYS: Mapping[str, str] = {
     "symbol": "a text",
     "decimals": "a whole number",
     "endpoints": "a list of texts",
+    "trusted": "true or false",
     "aliases": "a list of texts",
     "testnet": "true or false",
     "consensus": "a text",
@@ -37,7 +38,7 @@ _KEYS: Mapping[str, str] = {
 #: What would work instead of an unknown name; all names would be too long for a sentence.
 _EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain list' shows them all"
 #: The keys that may change a built-in chain: none that would make it another chain.
-_OVERRIDES = ("endpoints", "assets")
+_OVERRIDES = ("endpoints", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
 LOWEST_PUBLIC_PARA_ID = 2000
 #: Chains that were built in until they closed (`chains/closed.py`).
@@ -203,14 +204,20 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         # What agrees may stay: the chain may have been declared before it was built in.
         if key not in _OVERRIDES and value != built_in.get(key):
             raise InvalidRequest(
-                f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {' or '.join(_OVERRIDES)}, or a new name"
+                f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {', '.join(_OVERRIDES)}, or a new name"
             )
     for key in _OVERRIDES if chain.is_ethereum else ():
         if table.get(key):
             raise InvalidRequest(
                 f"chains.{chain.name}.{key} cannot be used: nothing is read from {chain.title}, and assets go there only as Snowbridge knows them, expected none"
             )
-    return replace(chain, endpoints=tuple(table["endpoints"])) if "endpoints" in table else chain
+    trusted = table.get("trusted", False)
+    if trusted and not table.get("endpoints"):
+        raise InvalidRequest(
+            f"chains.{chain.name}.trusted is only for nodes of your own: expected their endpoints in chains.{chain.name}.endpoints"
+        )
+    endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
+    return replace(chain, endpoints=endpoints, trusted=trusted)
 
 
 def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
@@ -282,6 +289,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         symbol=table["symbol"],
         decimals=table["decimals"],
         endpoints=tuple(table.get("endpoints", ())),
+        trusted=table.get("trusted", False),
         aliases=tuple(table.get("aliases", ())),
         testnet=table.get("testnet", True),
         consensus=consensus,

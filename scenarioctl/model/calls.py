@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
@@ -38,5 +38,7 @@ class UnsignedTransaction:
     notes: tuple[str, ...] = ()
     #: The result of a check, if one was requested.
     check: "Check | None" = None
+    #: How many endpoints told the balance that a maximum rests on, 1 or 2; 0 if the amount isn't one.
+    asked: Literal[0, 1, 2] = 0
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False

@@ -131,10 +131,16 @@ class Check:
     #: Amounts that accounts receive, on every chain.
     credits: tuple[Holding, ...] = ()
     stops: tuple[Stop, ...] = ()
+    #: How many endpoints of each chain gave the same verdict: 1 or 2.
+    asked: Literal[1, 2] = 1
+
+    def __str__(self) -> str:
+        return f"{self.verdict}, {'; '.join(self.reasons)}" if self.reasons else self.verdict
 
     def answer(self) -> CheckAnswer:
         return {
             "verdict": self.verdict,
+            "asked": self.asked,
             "reasons": list(self.reasons),
             "warnings": list(self.warnings),
             "steps": [step.answer() for step in self.steps],

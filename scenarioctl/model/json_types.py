@@ -93,6 +93,8 @@ class ArrivalAnswer(TypedDict):
 
 class CheckAnswer(TypedDict):
     verdict: Verdict
+    #: How many endpoints it rests on: 2 if a second endpoint of each chain that isn't trusted gives the same answer, else 1.
+    asked: Literal[1, 2]
     reasons: list[str]
     warnings: list[str]
     steps: list[StepAnswer]

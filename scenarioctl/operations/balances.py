@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import (
@@ -16,6 +16,7 @@ from scenarioctl.model.json_types import Digits, Hex
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.account_balances import Holding, Holdings
 
@@ -67,6 +68,8 @@ class ReadChain(TypedDict):
     #: The block that was read; null if the chain could not be read.
     block: int | None
     block_hash: "Hex | None"
+    #: How many endpoints told the same: 2 if a second one of the chain confirms the first, else 1; null if it could not be read.
+    asked: Literal[1, 2] | None
     #: Why the chain could not be read; null if it was.
     error: str | None
 
@@ -91,13 +94,33 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
         raise ChainUnreachable(f"none of {names} could be read; {chains[0].name}: {errors[0]}")
     read: list[ReadChain] = []
     rows: list[BalanceRow] = []
+    alone: list[str] = []
     for chain, each in zip(chains, found, strict=True):
         if isinstance(each, ScenarioctlError):
-            read.append({"chain": chain.name, "block": None, "block_hash": None, "error": str(each)})
-            continue
-        read.append({"chain": chain.name, "block": each.block, "block_hash": each.block_hash, "error": None})
-        rows += [_describe(one) for one in each.holdings if request.zero or _is_shown(one)]
-    return Result(answer={"account": "0x" + account.hex(), "chains": read, "balances": rows})
+            row: ReadChain = {
+                "chain": chain.name,
+                "block": None,
+                "block_hash": None,
+                "asked": None,
+                "error": str(each),
+            }
+        else:
+            held = each.answer
+            row = {
+                "chain": chain.name,
+                "block": held.block,
+                "block_hash": held.block_hash,
+                "asked": each.asked,
+                "error": None,
+            }
+            rows += [_describe(one) for one in held.holdings if request.zero or _is_shown(one)]
+            alone += each.alone
+        read.append(row)
+    from scenarioctl.chains.confirmation import say_alone
+
+    return Result(
+        answer={"account": "0x" + account.hex(), "chains": read, "balances": rows}, notes=say_alone(alone)
+    )
 
 
 def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list["Chain"]]:
@@ -138,11 +161,16 @@ def _is_built_in(chain: "Chain") -> bool:
     return chain.name in {each.name for each in CHAINS}
 
 
-async def _read_chain(app: Application, chain: "Chain", account: bytes) -> "Holdings | ScenarioctlError":
+async def _read_chain(
+    app: Application, chain: "Chain", account: bytes
+) -> "Confirmed[Holdings] | ScenarioctlError":
+    from scenarioctl.chains.confirmation import confirm
     from scenarioctl.transactions.account_balances import read_holdings
 
     try:
-        return await read_holdings(app.client(chain), app.assets, account)
+        found = await confirm(app.pool, lambda clients: read_holdings(clients(chain), app.assets, account))
+        found.agreed()
+        return found
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         return error
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
 from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.runtime.table import RuntimeTable
 
 #: Said of several checks, none of which sees what another one's transaction does.
@@ -32,6 +32,8 @@ class RuntimeUsed(TypedDict):
     spec_version: int
     #: Built offline, not checked against a node.
     offline: NotRequired[Literal[True]]
+    #: Of an amount `max`: how many endpoints told the balance that it rests on.
+    asked: NotRequired[Literal[1, 2]]
 
 
 class Checked(TypedDict):
@@ -44,6 +46,8 @@ def runtime_used(built: "UnsignedTransaction | RuntimeTable", *, offline: bool) 
     used: RuntimeUsed = {"spec_version": built.spec_version}
     if offline:
         used["offline"] = True
+    if isinstance(built, UnsignedTransaction) and built.asked:
+        used["asked"] = built.asked
     return used
 
 

@@ -1,7 +1,7 @@
 """Transfers of an asset between connected chains, in raw amounts."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
@@ -129,13 +129,15 @@ async def draft_requested(
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
     found: tuple[str, ...] = ()
+    asked: Literal[0, 1, 2] = 0
     if is_max:
         maximum = await maximum_of(app, transfer, parse_sender(request.sender, source), fee_asset)
-        transfer, found = replace(transfer, amount=maximum.amount), (maximum.note,)
+        transfer, found, asked = replace(transfer, amount=maximum.amount), maximum.notes, maximum.asked
     transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
     counted = note_raw("amount", transfer.amount, asset)
     native = note_native(request.assetid, asset, "assetid")
-    return replace(transaction, notes=(*counted, *found, *transaction.notes, *native))
+    notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *native)))
+    return replace(transaction, notes=notes, asked=asked)
 
 
 def _read_relayer_fee(

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from scenarioctl.chains.confirmation import say_alone
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.account_balances import Figures, read_holdings
 from scenarioctl.transactions.simulation.costs import dispatch_info
@@ -34,6 +35,13 @@ class Maximum:
     #: In the smallest unit.
     amount: int
     note: str
+    #: How many endpoints gave it, and of which chains only one told.
+    asked: Literal[1, 2] = 1
+    alone: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.note, *say_alone(self.alone)
 
 
 async def find_maximum(

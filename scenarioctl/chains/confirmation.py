@@ -1,0 +1,201 @@
+"""Ask a question about money of two endpoints, at the same block of each chain.
+
+One node can answer with a false balance or a forged dry run.  So the whole question is asked again of an endpoint on another
+host, if the chain has one, and the answer counts if both are the same value.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from scenarioctl.chains.chain import Chain
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.metadata_fetch import host_of
+from scenarioctl.chains.pinned_client import BlockMissing, PinnedClient
+from scenarioctl.chains.pool import Pool
+from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
+
+T = TypeVar("T")
+log = logging.getLogger("scenarioctl.chains")
+
+#: Returns the connections to a chain, or those to some of its endpoints.
+PoolOf = Callable[[Chain, tuple[str, ...]], Pool]
+
+
+class EndpointsDisagree(ChainUnreachable):
+    """Two endpoints that do not say the same of one block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed(Generic[T]):
+    """An answer, and the endpoints that it rests on."""
+
+    answer: T
+    #: How many endpoints gave it: 1 or 2.
+    asked: Literal[1, 2] = 1
+    #: Of which chains only one endpoint told; empty if there is none, or if they are trusted.
+    alone: tuple[str, ...] = ()
+    #: What two endpoints contradict each other in; empty if they agree.  The answer is then the first one's.
+    difference: str = ""
+
+    def agreed(self) -> T:
+        """Return the answer; EndpointsDisagree if two endpoints contradict each other."""
+        if self.difference:
+            raise EndpointsDisagree(self.difference)
+        return self.answer
+
+
+async def confirm(
+    pool_of: PoolOf,
+    ask: Callable[["Clients"], Awaitable[T]],
+    *,
+    decides: Callable[[T], bool] = lambda _: True,
+    say: Callable[[T], str] = lambda _: "an answer",
+) -> Confirmed[T]:
+    """Return what *ask* returns, asked again elsewhere if it *decides* something.  *say* tells an answer in words.
+
+    A refusal is an answer too: it is raised unless another endpoint contradicts it, which is EndpointsDisagree.
+    """
+    first, second = Clients(pool_of), Clients(pool_of)
+    one = await _outcome(ask, first)
+    if first.is_mixed:
+        first = Clients(pool_of, pinned=True)
+        one = await _outcome(ask, first)
+    if isinstance(one, ChainUnreachable) or (isinstance(one, ScenarioctlError) and not first.clients):
+        raise one
+    if not isinstance(one, ScenarioctlError) and not decides(one):
+        return Confirmed(answer=one)
+    difference = await second.follow(first)
+    if second.confirmed and not difference:
+        two = await _outcome(ask, second)
+        if isinstance(two, ChainUnreachable):
+            second.alone[second.confirmed[0]] = f"{first.name(second.confirmed)} ({two})"
+        elif told := _compare(one, two, say):
+            names = first.name(second.confirmed), second.name(second.confirmed)
+            difference = " ".join(
+                f"According to {each}: {words}." for each, words in zip(names, told, strict=True)
+            )
+    if difference:
+        difference = say_difference(second.confirmed, difference)
+    if isinstance(one, ScenarioctlError):
+        raise EndpointsDisagree(difference) if difference else one
+    asked: Literal[1, 2] = 2 if second.confirmed and not second.alone else 1
+    return Confirmed(answer=one, asked=asked, alone=tuple(second.alone.values()), difference=difference)
+
+
+def say_alone(alone: Iterable[str]) -> tuple[str, ...]:
+    """Return the note about endpoints that told something *alone*, none if there are none."""
+    told = ", ".join(alone)
+    return (f"Not confirmed by a second endpoint: {told}.",) if told else ()
+
+
+async def _outcome(ask: Callable[["Clients"], Awaitable[T]], clients: "Clients") -> T | ScenarioctlError:
+    try:
+        return await ask(clients)
+    except ScenarioctlError as error:
+        return error
+
+
+def _compare(
+    one: T | ScenarioctlError, two: T | ScenarioctlError, say: Callable[[T], str]
+) -> tuple[str, str] | None:
+    """Return what two outcomes say, in words; None if it is the same.  Refusals name what the endpoints told, in numbers."""
+    if (isinstance(one, ScenarioctlError) and type(one) is type(two)) or one == two:
+        return None
+    first, second = (str(each) if isinstance(each, ScenarioctlError) else say(each) for each in (one, two))
+    return (first, second) if first != second else _first_difference(one, two)
+
+
+class Clients:
+    """The clients of one asking, by chain: at one block of each that a second endpoint may be asked of, or of all."""
+
+    def __init__(self, pool_of: PoolOf, *, pinned: bool = False) -> None:
+        self._pool_of = pool_of
+        self._pinned = pinned
+        self.clients: dict[Chain, Client] = {}
+        #: The chains that another endpoint is asked of.
+        self.confirmed: list[Chain] = []
+        #: Chain -> why no other endpoint is.
+        self.alone: dict[Chain, str] = {}
+
+    def __call__(self, chain: Chain) -> Client:
+        client = self.clients.get(chain)
+        if client is None:
+            pool = self._pool_of(chain, ())
+            several = not chain.trusted and len({host_of(each) for each in chain.endpoints}) > 1
+            client = self.clients[chain] = PinnedClient(pool) if several or self._pinned else Client(pool)
+        return client
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the answers are of one block on some chains only: asked again, they may be others."""
+        return len({isinstance(each, PinnedClient) for each in self.clients.values()}) > 1
+
+    async def follow(self, first: "Clients") -> str:
+        """Find for each chain of *first* another endpoint that has its block; return what contradicts it, if one hasn't."""
+        for chain, client in first.clients.items():
+            self.clients[chain] = client
+            if chain.trusted or not client.endpoints_asked:
+                continue
+            block = client.block if isinstance(client, PinnedClient) else ""
+            second, why = await find_second(self._pool_of, client, block)
+            if isinstance(why, BlockMissing):
+                self.confirmed.append(chain)
+                return f"According to {client.endpoint}: {block} is a block of {chain.name}. {why}"
+            if second is None:
+                self.alone[chain] = f"{chain.name} ({client.endpoint}{f'; {why}' if why else ''})"
+            else:
+                self.clients[chain] = second
+                self.confirmed.append(chain)
+                log.debug("%s: asked %s and %s", chain.name, client.endpoint, second.endpoint)
+        return ""
+
+    def name(self, chains: list[Chain]) -> str:
+        """Return the endpoints that were asked of *chains*."""
+        names = {chain: self.clients[chain].endpoint for chain in chains}
+        if len(names) == 1:
+            return "".join(names.values())
+        return " and ".join(f"{endpoint} ({chain.name})" for chain, endpoint in names.items())
+
+
+def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
+    """Return the connections to the hosts of a chain that *first* hasn't asked; None if there are none, or it is trusted."""
+    hosts = {host_of(each) for each in first.endpoints_asked}
+    others = tuple(each for each in first.chain.endpoints if host_of(each) not in hosts)
+    return pool_of(first.chain, others) if others and not first.chain.trusted else None
+
+
+def say_difference(chains: Iterable[Chain], said: str) -> str:
+    """Return the sentence about two endpoints of *chains* that do not say the same."""
+    lists = " and ".join(f"chains.{chain.name}.endpoints" for chain in chains)
+    return f"two endpoints contradict each other about the same block, so one of them is wrong. {said} Leave the wrong one out of {lists}"
+
+
+async def find_second(
+    pool_of: PoolOf, first: Client, block: str = ""
+) -> tuple[PinnedClient | None, ScenarioctlError | None]:
+    """Return a client of the same chain that asks none of the hosts that *first* asked, or None and why there is none."""
+    pool = second_pool(pool_of, first)
+    if pool is None:
+        return None, None
+    second = PinnedClient(pool, block)
+    try:
+        await second.find_own()
+    except (ChainUnreachable, ChainRefused) as error:
+        return None, error
+    return second, None
+
+
+def _first_difference(one: Any, two: Any, path: str = "") -> tuple[str, str]:
+    """Return the first part of two values that differs, with the names of the fields that lead there."""
+    if type(one) is type(two) and is_dataclass(one):
+        for each in fields(one):
+            parts = getattr(one, each.name), getattr(two, each.name)
+            if parts[0] != parts[1]:
+                return _first_difference(*parts, f"{path}{each.name.replace('_', ' ')} ")
+    if isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two):
+        for parts in zip(one, two, strict=True):
+            if parts[0] != parts[1]:
+                return _first_difference(*parts, path)
+    return f"{path}{shorten(one, 200)}", f"{path}{shorten(two, 200)}"
