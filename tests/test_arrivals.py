@@ -145,10 +145,10 @@ def test_a_message_is_waited_for_until_it_arrives(world: World) -> None:
     asked = len(world.there.asked)
 
     assert waiting["arrivals"] == [
-        {"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}
+        {"chain": "assetHub", "state": "waiting", "block_number": None, "reason": "", "asked": None}
     ]
     assert (waiting["state"], waiting["settled"]) == ("finalized", False)
-    there = {"chain": "assetHub", "state": "arrived", "block_number": THERE + 2, "reason": ""}
+    there = {"chain": "assetHub", "state": "arrived", "block_number": THERE + 2, "reason": "", "asked": 1}
     assert arrived["arrivals"] == final["arrivals"] == [there]
     assert [each["settled"] for each in (arrived, final)] == [False, True]
     # What is settled is not asked again.

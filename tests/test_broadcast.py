@@ -747,6 +747,7 @@ INCLUDED = {
     "extrinsic_index": 1,
     "success": True,
     "fee": "161154943",
+    "asked": 1,
     "events": [
         {"TransactionPayment": {"TransactionFeePaid": {"who": ALICE, "actual_fee": "161154943", "tip": "0"}}},
         {

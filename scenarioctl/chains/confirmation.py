@@ -148,7 +148,6 @@ class Clients:
             else:
                 self.clients[chain] = second
                 self.confirmed.append(chain)
-                log.debug("%s: asked %s and %s", chain.name, client.endpoint, second.endpoint)
         return ""
 
     def name(self, chains: list[Chain]) -> str:
@@ -184,6 +183,7 @@ async def find_second(
         await second.find_own()
     except (ChainUnreachable, ChainRefused) as error:
         return None, error
+    log.debug("%s: asked %s and %s", first.chain.name, first.endpoint, second.endpoint)
     return second, None
 
 

@@ -27,6 +27,7 @@ from scenarioctl.operations.sent_records import (
 )
 from scenarioctl.operations.sent_scenarios import find_signed_step
 from scenarioctl.operations.signing_fields import read_aside
+from scenarioctl.operations.transaction_status import read_effects
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class IncludedTransaction(TypedDict, total=False):
     fee: "Digits | None"
     fee_paid_in: AmountAnswer
     events: list[Any]
+    #: How many endpoints say so: 2 if a second one says that the block is final.
+    asked: Literal[1, 2]
 
 
 class BroadcastTransaction(IncludedTransaction):
@@ -203,12 +206,49 @@ async def _send(
         return Result(answer=answer, warnings=tuple(filter(None, [*warnings, *notes, *record.warnings])))
     block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(app, submission, block)
-    await record.include(inclusion, final=wait == "finalized")
+    asked: Literal[1, 2] = 1
+    doubt = ""
+    if wait == "finalized":
+        asked, doubt = await _confirm_final(app, submission, inclusion)
+    await record.include(inclusion, final=wait == "finalized" and not doubt, asked=asked)
+    if doubt:
+        raise ChainUnreachable(
+            f"the transaction {submission.hash} may not be final: {doubt}",
+            details={**answer, **describe_inclusion(inclusion)},
+        )
     _check_success(submission, inclusion)
     return Result(
-        answer={**answer, **describe_inclusion(inclusion)},
+        answer={**answer, **describe_inclusion(inclusion), "asked": asked},
         warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner, *record.warnings])),
     )
+
+
+async def _confirm_final(
+    app: Application, submission: "Submission", inclusion: "Inclusion"
+) -> tuple[Literal[1, 2], str]:
+    """Return how many endpoints say that the block of a transaction is final, and why that is in doubt."""
+    from scenarioctl.model.sent import SentState, SentTransaction
+    from scenarioctl.transactions.submission.tracking import confirm_final, write_effects
+
+    account = submission.signed.account
+    final = SentTransaction(
+        chain=submission.client.chain.name,
+        hash=submission.hash,
+        # It is followed.
+        sent=1,
+        at_block=submission.number,
+        searched=submission.number,
+        signer="" if account is None else "0x" + account.hex(),
+        block=inclusion.block,
+        block_number=inclusion.number,
+        state=SentState.FINALIZED,
+        effects=write_effects(inclusion),
+    )
+    try:
+        found, doubts = await confirm_final(app.pool, submission.client, final, assets=app.assets)
+    except ChainUnreachable as error:
+        return 2, str(error)
+    return (2 if doubts else read_effects(found)["asked"]), " ".join(doubts)
 
 
 def describe_inclusion(inclusion: "Inclusion") -> IncludedTransaction:

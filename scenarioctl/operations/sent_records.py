@@ -81,8 +81,8 @@ class SentRecord:
             with suppress(ScenarioctlError):
                 await self._sent.remove(self._transaction)
 
-    async def include(self, inclusion: "Inclusion", *, final: bool) -> None:
-        """Note which block has it, and what it did there."""
+    async def include(self, inclusion: "Inclusion", *, final: bool, asked: int) -> None:
+        """Note which block has it, and what it did there, and how many endpoints say so."""
         from scenarioctl.transactions.submission.tracking import write_effects
 
         state = SentState.FINALIZED if final else SentState.IN_BLOCK
@@ -95,7 +95,7 @@ class SentRecord:
                 state=state,
                 block=inclusion.block,
                 block_number=inclusion.number,
-                effects=write_effects(inclusion),
+                effects=write_effects(inclusion, asked=asked),
             )
 
         await self._change(included)

@@ -41,6 +41,8 @@ class ArrivalStatus(TypedDict):
     block_number: int | None
     #: Why it failed, or why it isn't known; empty otherwise.
     reason: str
+    #: How many endpoints of the chain say that it arrived, or failed; null before.
+    asked: Literal[1, 2] | None
 
 
 class TransactionState(TypedDict):
@@ -53,6 +55,8 @@ class TransactionState(TypedDict):
     state: Literal["unknown", "uncertain", "sent", "in-block", "finalized", "expired"]
     #: The state in a sentence.
     summary: str
+    #: How many endpoints it rests on: 2 once a second one says that it is final too; null before it is in a block.
+    asked: Literal[1, 2] | None
     #: When it was sent; null if it wasn't sent from here.
     sent: "Timestamp | None"
     #: Who signed it, as the chain writes addresses; empty if that isn't known.
@@ -91,7 +95,17 @@ async def transaction_status(app: Application, request: TransactionStatus) -> Re
     chain = app.registry.find(request.chain)
     hash = read_hash(request.hash)
     found, warnings = await examine(app, chain, hash)
-    return Result(answer=describe_status(chain, hash, found), warnings=warnings, large=True)
+    answer = describe_status(chain, hash, found)
+    return Result(answer=answer, notes=_say_alone(app, answer), warnings=warnings, large=True)
+
+
+def _say_alone(app: Application, answer: TransactionState) -> tuple[str, ...]:
+    """Return the note about chains of which only one endpoint, that isn't trusted, says what can't change any more."""
+    from scenarioctl.chains.confirmation import say_alone
+
+    names = [answer["chain"]] if (answer["state"], answer["asked"]) == ("finalized", 1) else []
+    names += [each["chain"] for each in answer["arrivals"] if each["asked"] == 1]
+    return say_alone(name for name in dict.fromkeys(names) if not app.registry.find(name).trusted)
 
 
 def read_hash(text: str) -> str:
@@ -129,15 +143,25 @@ async def examine(
 async def _ask_chain(
     app: Application, chain: "Chain", hash: str, known: SentTransaction | None
 ) -> tuple[SentTransaction | None, tuple[str, ...]]:
-    from scenarioctl.transactions.submission.tracking import find_unknown, track
+    from scenarioctl.chains.confirmation import EndpointsDisagree
+    from scenarioctl.transactions.submission.tracking import confirm_final, find_unknown, track
 
     if known is not None and known.state is SentState.FINALIZED and known.effects:
         return known, ()
     try:
         client = app.client(chain)
+        found, warnings = (
+            await find_unknown(client, chain.name, hash, assets=app.assets)
+            if known is None
+            else await track(client, known, assets=app.assets)
+        )
+        if found is None or found.state is not SentState.FINALIZED or not found.effects:
+            return found, warnings
+        return await confirm_final(app.pool, client, found, assets=app.assets)
+    except EndpointsDisagree as error:
         if known is None:
-            return await find_unknown(client, chain.name, hash, assets=app.assets)
-        return await track(client, known, assets=app.assets)
+            raise
+        return known, (f"This may be out of date: {error.statement}",)
     except (ChainUnreachable, ChainRefused) as error:
         if known is None:
             raise
@@ -151,7 +175,7 @@ async def _ask_destinations(
     arrivals = effects.get("arrivals", [])
     if all(each["settled"] for each in arrivals):
         return transaction
-    from scenarioctl.transactions.submission.arrivals import Sender, look_for
+    from scenarioctl.transactions.submission.arrivals import Sender, confirm_arrival, look_for
 
     sender = Sender(
         chain=chain,
@@ -163,7 +187,8 @@ async def _ask_destinations(
         if not each["settled"]:
             try:
                 client = app.client(app.registry.find(each["chain"]))
-                each = await look_for(client, each, sender, assets=app.assets)
+                found = await look_for(client, each, sender, assets=app.assets)
+                each = await confirm_arrival(app.pool, client, each, found, sender, assets=app.assets)
             except ScenarioctlError as error:
                 reason = f"{each['chain']} could not be asked: {error.statement}"
                 each = {**each, "state": "unknown", "reason": reason}
@@ -200,6 +225,7 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "hash": hash,
         "state": "unknown" if transaction is None else known.state.value,
         "summary": _summarize(chain, transaction, effects),
+        "asked": effects.get("asked", 1) if known.block else None,
         "sent": timestamp(known.sent) if known.sent else None,
         "signer": format_account(known.account, chain.ss58_prefix) if known.account else "",
         "nonce": known.nonce,
@@ -228,6 +254,7 @@ def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
         "state": arrival["state"],
         "block_number": arrival["block_number"],
         "reason": arrival["reason"],
+        "asked": arrival.get("asked"),
     }
 
 

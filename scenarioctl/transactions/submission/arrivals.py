@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
+from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, read_event
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
@@ -16,6 +17,7 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.confirmation import PoolOf
     from scenarioctl.chains.registry import Chain
 
 #: Blocks of a destination that are searched at a time.
@@ -42,6 +44,8 @@ class Arrival(TypedDict):
     id: str
     #: Whether the state can't change any more.
     settled: bool
+    #: How many endpoints say that it arrived, or failed; absent before.
+    asked: NotRequired[int]
     #: The first block that was searched, and the last one that can't change any more; absent before the first search.
     first: NotRequired[int]
     searched: NotRequired[int]
@@ -127,6 +131,40 @@ async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets
             f"No block of {client.chain.name} from {first} to {known['searched']} has executed it."
         )
     return known
+
+
+async def confirm_arrival(
+    pool_of: "PoolOf", client: "Client", before: Arrival, known: Arrival, sender: Sender, *, assets: "Assets"
+) -> Arrival:
+    """Return *known*, the arrival that *client* tells of, as far as a second endpoint tells the same; *before* is what was known.
+
+    What only one of them tells is not said: the message is waited for.
+    """
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.confirmation import second_pool
+
+    number = known["block_number"]
+    if number is None:
+        return known
+    pool = second_pool(pool_of, client)
+    if pool is None:
+        return {**known, "asked": 1}
+    second = Client(pool)
+    start: Arrival = {**before, "first": known.get("first", number), "searched": number - 1}
+    try:
+        there = await look_for(second, start, sender, assets=assets)
+    except (ChainUnreachable, ChainRefused):
+        return {**known, "asked": 1}
+    if there["state"] == "waiting":
+        reason = f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} doesn't say so yet."
+        return {**known, "state": "waiting", "settled": False, "block_number": None, "reason": reason}
+    if (there["state"], there["block_number"], there["reason"]) != (known["state"], number, known["reason"]):
+        reason = (
+            f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} that it"
+            f" {there['state']} in block {there['block_number']}: one of them is wrong."
+        )
+        return {**known, "state": "unknown", "settled": False, "block_number": None, "reason": reason}
+    return {**known, "settled": known["settled"] and there["settled"], "asked": 2}
 
 
 async def read_blocks(client: "Client", numbers: range) -> AsyncGenerator[tuple[int, list[Event]], None]:

@@ -3,8 +3,11 @@
 The chain is always asked; what it said is remembered with the transaction, so that nothing is searched twice.
 """
 
+import asyncio
 import json
-from collections.abc import Sequence
+import logging
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +25,9 @@ from scenarioctl.transactions.submission.inclusion import (
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.confirmation import PoolOf
+
+log = logging.getLogger("scenarioctl.chains")
 
 #: Blocks that are searched at a time.
 AT_ONCE = 128
@@ -29,6 +35,8 @@ AT_ONCE = 128
 NEWEST = 64
 #: Blocks before the best one that a fork may replace: one of them may have a transaction that was sent after it.
 FORK = 16
+#: Seconds between two questions whether a block is final by now.
+_PAUSE = 0.5
 #: Blocks that are fetched in one exchange.
 _FETCHED = 8
 #: Characters of events that are remembered; more are read from the chain again.
@@ -112,9 +120,52 @@ async def _describe(
     return replace(transaction, effects=write_effects(inclusion, is_followed=bool(transaction.sent))), ()
 
 
-def write_effects(inclusion: Inclusion, *, is_followed: bool = True) -> str:
-    """Return what the store remembers of a transaction that is in a block."""
+async def confirm_final(
+    pool_of: "PoolOf", client: "Client", transaction: SentTransaction, *, assets: "Assets"
+) -> tuple[SentTransaction, tuple[str, ...]]:
+    """Return *transaction*, of which *client* says that it is final, as far as a second endpoint says so too; and warnings.
+
+    EndpointsDisagree if that one has another block there, or other effects in it.
+    """
+    from scenarioctl.chains.confirmation import EndpointsDisagree, find_second, say_difference
+    from scenarioctl.chains.pinned_client import BlockMissing
+
+    number, effects = transaction.block_number, json.loads(transaction.effects)
+    second, why = await find_second(pool_of, client, transaction.block)
+    if isinstance(why, BlockMissing):
+        said = f"According to {client.endpoint}: {transaction.block} is block {number}. {why}"
+        raise EndpointsDisagree(say_difference([client.chain], said))
+    if second is None:
+        log.debug(
+            "%s: only %s was asked (%s)", client.chain.name, client.endpoint, why or "no other endpoint"
+        )
+        return replace(transaction, effects=json.dumps({**effects, "asked": 1})), ()
+    until = time.monotonic() + client.timeouts.catching_up
+    asked = replace(transaction, state=SentState.IN_BLOCK, effects="")
+    while True:
+        there, _ = await track(second, asked, assets=assets)
+        # One that keeps the state of its newest blocks only tells no effects.
+        told = json.loads(there.effects or "{}")
+        if there.block != transaction.block or (told and _facts(told) != _facts(effects)):
+            said = f"{client.endpoint} and {second.endpoint} have different blocks {number}, or different events of the transaction there."
+            raise EndpointsDisagree(say_difference([client.chain], said))
+        if there.state is SentState.FINALIZED:
+            return replace(transaction, effects=json.dumps({**effects, "asked": 2 if told else 1})), ()
+        if time.monotonic() > until:
+            doubt = f"{client.endpoint} says that block {number} of {client.chain.name} is final, and {second.endpoint} that it isn't yet."
+            return replace(transaction, state=SentState.IN_BLOCK), (doubt,)
+        await asyncio.sleep(_PAUSE)
+
+
+def _facts(effects: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a block says of a transaction: not what its destinations say, and how many endpoints were asked."""
+    return {name: value for name, value in effects.items() if name not in ("arrivals", "asked")}
+
+
+def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int = 1) -> str:
+    """Return what the store remembers of a transaction that is in a block, and that so many endpoints were *asked* about."""
     effects: dict[str, Any] = {
+        "asked": asked,
         "extrinsic_index": inclusion.index,
         "success": not inclusion.error,
         "error": inclusion.error,
