@@ -168,7 +168,7 @@ def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
 def say_difference(chains: Iterable[Chain], said: str) -> str:
     """Return the sentence about two endpoints of *chains* that do not say the same."""
     lists = " and ".join(f"chains.{chain.name}.endpoints" for chain in chains)
-    return f"two endpoints contradict each other about the same block, so one of them is wrong. {said} Leave the wrong one out of {lists}"
+    return f"two endpoints contradict each other about the same block, so one of them is wrong. {said} Try again, or leave the wrong one out of {lists}"
 
 
 async def find_second(

@@ -143,6 +143,8 @@ async def confirm_arrival(
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.confirmation import second_pool
 
+    known = {**known}
+    known.pop("asked", None)
     number = known["block_number"]
     if number is None:
         return known
