@@ -4,6 +4,7 @@ One node can answer with a false balance or a forged dry run.  So the whole ques
 host, if the chain has one, and the answer counts if both are the same value.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
@@ -134,14 +135,16 @@ class Clients:
 
     async def follow(self, first: "Clients") -> str:
         """Find for each chain of *first* another endpoint that has its block; return what contradicts it, if one hasn't."""
-        for chain, client in first.clients.items():
-            self.clients[chain] = client
-            if chain.trusted or not client.endpoints_asked:
-                continue
-            block = client.block if isinstance(client, PinnedClient) else ""
-            second, why = await find_second(self._pool_of, client, block)
+        self.clients |= first.clients
+        asked = [each for each in first.clients.values() if each.endpoints_asked and not each.chain.trusted]
+        blocks = [client.block if isinstance(client, PinnedClient) else "" for client in asked]
+        found = await asyncio.gather(
+            *(find_second(self._pool_of, *each) for each in zip(asked, blocks, strict=True))
+        )
+        for client, block, (second, why) in zip(asked, blocks, found, strict=True):
+            chain = client.chain
             if isinstance(why, BlockMissing):
-                self.confirmed.append(chain)
+                self.confirmed = [chain]
                 return f"According to {client.endpoint}: {block} is a block of {chain.name}. {why}"
             if second is None:
                 self.alone[chain] = f"{chain.name} ({client.endpoint}{f'; {why}' if why else ''})"
