@@ -128,7 +128,7 @@ def _lost_here(place: Place, change: tuple[int, int, int], trial: Trial, named: 
     stated, sender = trial.stated, trial.cast.sender
     said = stated.get(place, 0)
     wrong = []
-    if account != sender and said > free:
+    if account != sender and place in stated and said > free:
         wrong.append(f"{chain}: {account.hex()[:8]} gets {free} of {asset}, {said} were stated")
     if account != sender and free > 0 and place not in stated and account not in named:
         wrong.append(f"{chain}: {account.hex()[:8]} gets {free} of {asset}, and isn't mentioned")

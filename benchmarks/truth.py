@@ -117,13 +117,13 @@ def _run(case: Case, world: World, stage: Stage) -> Row:
     try:
         case.prepare(world, cast)
         world.settle(0.2)
-        call = case.call(cast)
-        chain = world.chain(case.chain)
+        chain, built = world.chain(case.chain), None
+        if case.transfer is None:
+            call = case.call(cast)
+        else:
+            call, built = stage.check_transfer(*case.transfer, to=cast.a, sender=cast.sender)
         row.call = "0x" + world.table(chain).encode_call(call).hex()
         check = stage.check(case.chain, row.call, cast.sender)
-        built = None
-        if case.transfer is not None:
-            built = stage.check_transfer(*case.transfer, to=cast.a, sender=cast.sender)
         case.meanwhile(world, cast)
         before = world.state()
         outcome = world.submit(chain, call, key)

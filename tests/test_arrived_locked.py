@@ -53,6 +53,7 @@ from tests.test_check import (
 )
 
 LOCKED = 5 * 10**9
+BOND = Call(pallet="Staking", method="bond", args={"value": DOT, "payee": "Staked"})
 
 
 @pytest.fixture
@@ -243,3 +244,35 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
     finish(check_competing_messages(tried))
 
     assert tried.findings.unknowns == ([says("hydraDx", "deposit limit")] if limit else [])
+
+
+def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
+    network: FakeNetwork, check: Check
+) -> None:
+    bonded = {"Staking": {"Bonded": {"stash": ALICE_KEY, "amount": DOT}}}
+
+    silent = judge(network, check, BOND, bonded)
+    held = judge(network, check, BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
+    others = judge(network, check, BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}})
+
+    assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "polkadot")]
+    assert held["warnings"] == [says("1 DOT", "locked", "polkadot")]
+    assert others["warnings"] == []
+
+
+def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(
+    network: FakeNetwork, check: Check
+) -> None:
+    proxied = Call(
+        pallet="Proxy",
+        method="proxy",
+        args={
+            "real": {"Id": CAROL_KEY},
+            "force_proxy_type": None,
+            "call": {"System": {"remark": {"remark": b""}}},
+        },
+    )
+
+    answer = judge(network, check, proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
+
+    assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "polkadot")])

@@ -621,6 +621,7 @@ def test_a_list_in_json(scenarioctl: Run) -> None:
         "title": "1.5 DOT · Polkadot → Asset Hub",
         "receiver": "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
         "last_run": None,
+        "sent": None,
         "summary": "polkadot > xTransfer > assetHub",
         "chains": ["assetHub", "polkadot"],
     }
@@ -681,6 +682,7 @@ def test_a_scenario_is_shown(scenarioctl: Run) -> None:
         ],
         "edges": [{"source": ids[0], "target": ids[1]}, {"source": ids[1], "target": ids[2]}],
         "problems": [],
+        "sent": [],
     }
     assert json.loads(ok(scenarioctl("scenario", "show", scenario_id, "--json"))) == answer
     assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "summary")) == f"{answer['summary']}\n"

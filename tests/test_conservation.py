@@ -9,6 +9,7 @@ import pytest
 
 from scenarioctl.model.calls import Call
 from tests.check_rules import (
+    ALL,
     CAROL_KEY,
     HERE,
     balances,
@@ -184,6 +185,20 @@ def test_what_a_message_destroys_is_told_whole_though_its_fee_may_be_missing(
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(AMOUNT - DOT // 2))
 
     answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, burning),))
+
+    assert ("assetHub", "destroyed", "0.5 DOT") in steps(answer)
+
+
+def test_what_a_program_destroys_on_another_chain_is_told_whole(network: FakeNetwork, check: Check) -> None:
+    _, clear, buy, last, topic = message()["V5"]
+    rest = [buy, {"BurnAsset": [asset(NATIVE_UP, DOT // 2)]}, last]
+    call = execute(withdraw(AMOUNT), {"InitiateTeleport": {"assets": ALL, "dest": RELAY_TO_HUB, "xcm": rest}})
+    sent = {"V5": [{"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT)]}, clear, *rest, topic]}
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        minted(AMOUNT - DOT // 2 - EXECUTION), balances("Deposit", who=POT, amount=EXECUTION)
+    )
+
+    answer = judge(network, check, call, burned(AMOUNT), forwarded=((RELAY_TO_HUB, sent),))
 
     assert ("assetHub", "destroyed", "0.5 DOT") in steps(answer)
 

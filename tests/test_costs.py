@@ -103,7 +103,7 @@ def weight(ref_time: int) -> dict[str, int]:
     return {"ref_time": ref_time, "proof_size": 0}
 
 
-def test_a_fee_for_a_weight_that_the_call_names_is_a_bound(network: FakeNetwork, check: Check) -> None:
+def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(network: FakeNetwork, check: Check) -> None:
     relay = network.chains["polkadot"]
     used = {"Ok": {"actual_weight": weight(10), "pays_fee": "Yes"}}
     relay.api.update(
@@ -122,16 +122,21 @@ def test_a_fee_for_a_weight_that_the_call_names_is_a_bound(network: FakeNetwork,
     relay.store("TransactionPayment", "NextFeeMultiplier", value=10**18)
 
     bound = check(EXECUTE, "--chain", "polkadot")
-    plain = check(REMARK, "--chain", "polkadot")
+    # Like a force_batch, which returns the weight that it doesn't use.
+    less = check(REMARK, "--chain", "polkadot")
     del relay.api["TransactionPaymentCallApi_query_call_info"]
     untold = check(EXECUTE, "--chain", "polkadot")
+    relay.api["DryRunApi_dry_run_call"] = call_effects()
+    plain = check(REMARK, "--chain", "polkadot")
 
     fees = [
-        next(s for s in each["steps"] if s["what"] == "transaction fee") for each in (bound, plain, untold)
+        next(s for s in each["steps"] if s["what"] == "transaction fee")
+        for each in (bound, less, untold, plain)
     ]
-    assert [fee.get("at_most") for fee in fees] == [True, None, True]
+    assert [fee.get("at_most") for fee in fees] == [True, True, True, None]
     assert {fee["value"] for fee in fees} == {str(FEE)}
-    assert bound["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
+    assert bound["warnings"] == [says("at most", "the call names", "0.00808 DOT", "refunded")]
+    assert less["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
     assert untold["warnings"] == [says("at most", "refunds")]
 
 

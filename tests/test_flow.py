@@ -341,7 +341,7 @@ def test_json_says_the_same_as_toml(app: Application) -> None:
 
 
 def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
-    amount = "1234567890123456789012345.123456789012"
+    amount = "123456789012345.123456789012"
     step = STEP["swap"].replace('"2"', amount).replace("assetin = 5", "assetin = 'HDX'")
     step = step.replace('assetout = "HDX"', "assetout = 5")
 

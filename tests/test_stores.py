@@ -465,7 +465,7 @@ class TestEveryStore:
                         run(store.delete_scenario(id))
                         del held[id]
                     elif step == "refused":
-                        run(store.put_scenarios([scenario, replace(scenario, id="?")], replace=True))
+                        run(store.put_scenarios([scenario, replace(scenario, id="/")], replace=True))
                     else:
                         run(store.put_scenario(scenario, replace=step == "replace"))
                         held[id] = set(chains)

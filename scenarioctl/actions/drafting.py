@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scenarioctl.actions import find_step
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -232,6 +231,8 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
     if step == "":
         return 0
+    from scenarioctl.model.request_values import read_digits
+
     text = str(step)
     number = read_digits(text) or 0
     if 1 <= number <= len(nodes):

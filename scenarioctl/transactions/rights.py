@@ -38,6 +38,7 @@ def _assets(pallets: str, amount: str, asset: str) -> dict[str, str]:
 
 _ROWS: Mapping[str, str] = {
     "Proxy.add_proxy": "lets {account:delegate} {power:proxy_type} from now on<delay+, {blocks:delay} after announcing each call>",
+    "Proxy.announce": "announces, as a proxy of {whose:real}, {hash:call_hash}, which anyone may run after the delay",
     "Proxy.kill_pure": "gives up the signer's own pure account for good, with all that it holds",
     "Recovery.create_recovery": "lets {plain:threshold} of {accounts:friends} recover this account {blocks:delay_period} after they start",
     "Recovery.vouch_recovery": "vouches that {account:rescuer} may take over the account {whose:lost}",
@@ -47,6 +48,7 @@ _ROWS: Mapping[str, str] = {
     "Session|StakingRcClient.set_keys": _KEYS,
     **_assets("Assets|ForeignAssets", "{amount:amount,id}", "{asset:id}"),
     **_assets("PoolAssets", "{pooled:amount,id}", "asset {plain:id}"),
+    "Uniques|Nfts.transfer": f"gives {_ITEM} to {{account:dest}}",
     "Uniques.approve_transfer": f"lets {{account:delegate}} transfer {_ITEM} from now on",
     "Nfts.approve_transfer": f"lets {{account:delegate}} transfer {_ITEM} <maybe_deadline?for {{blocks:maybe_deadline}}|from now on>",
     "Uniques|Nfts.create": "creates a collection that {account:admin} administers",

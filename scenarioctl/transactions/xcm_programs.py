@@ -36,6 +36,8 @@ class Instruction:
     on_error: bool
     #: Whether it runs at the end, of a program that failed too: then with all that was left.
     at_end: bool = False
+    #: Whether it stands in a program that is sent to another chain: what of it runs there stands in that message too.
+    sent_on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,7 @@ def walk_program(
     as_chain: bool = True,
     on_error: bool = False,
     at_end: bool = False,
+    sent_on: bool = False,
 ) -> Iterator[Instruction]:
     """Give every instruction of *program*, those of programs inside it among them."""
     for value in program:
@@ -91,6 +94,7 @@ def walk_program(
             as_chain=as_chain,
             on_error=on_error,
             at_end=at_end,
+            sent_on=sent_on,
         )
         kind = kind_of(name)
         if kind.program:
@@ -103,6 +107,7 @@ def walk_program(
                 as_chain=there or (as_chain and not kind.changes_origin),
                 on_error=on_error or kind.runs == "on error",
                 at_end=at_end or kind.runs == "at end",
+                sent_on=sent_on or there,
             )
         elif kind.changes_origin:
             as_chain = False

@@ -44,7 +44,9 @@ def play_case(stage: Stage, case: Case) -> None:
     finally:
         case.restore(world, cast)
 
-    print(f"\n{case.chain[4:]} {case.name}: {check.verdict}, {outcome.real}; {'; '.join(check.reasons)}")
+    print(
+        f"\n{case.chain[4:]} {case.name}: {check.verdict}, {outcome.real}; {'; '.join((*check.reasons, *check.warnings))}"
+    )
     words = " ".join((*check.reasons, *check.warnings, *(str(step.amount) for step in check.steps)))
     assert check.verdict in case.verdicts
     assert any(case.reason in reason for reason in (check.reasons or ("",)))

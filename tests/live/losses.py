@@ -93,6 +93,8 @@ def appendix(*program: Any) -> dict[str, Any]:
 
 W100, W100_HERE = withdraw(asset(UP, 100 * KSM)), withdraw(asset(HERE, 100 * KSM))
 BURNED = "destroys 0.9 KSM"
+#: Hydration calls it DOT on a rig.
+BURNED_DOT = "destroys 0.9 DOT"
 
 BURNS = (
     case(
@@ -135,7 +137,7 @@ BURNS = (
             R,
             ANY,
             lambda x: on_relay(W100_HERE, teleport(pay(UP), reserve(pay(UP), burn(UP, TENTH), deposit(x.a)))),
-            BURNED,
+            BURNED_DOT,
         ),
     ),
     case(
@@ -147,7 +149,7 @@ BURNS = (
                 "PolkadotXcm", DEX, UP, 100 * KSM, "LocalReserve", burn(UP, TENTH), deposit(x.a)
             ),
         ),
-        BURNED,
+        BURNED_DOT,
     ),
     case(
         "a transfer, and a burn in one batch",
@@ -242,7 +244,7 @@ LOCKS = (
         prepare=limit_deposits,
         restore=lift_limit,
     ),
-    case("a bond", *(R, ANY, lambda _: bond("Staked"), "20 KSM")),
+    case("a bond", *(R, ANY, lambda _: bond("Staked"), "20 KSM"), endowed=50 * KSM),
     case(
         "a transfer that vests",
         *(
@@ -281,7 +283,7 @@ def _ready(world: "World", chain: str, call: Call) -> None:
 DUST = (
     case(
         "all but dust, on Asset Hub",
-        *(H, ANY, lambda x: dollars(x.a, 999_930_001), "0.069999 USDT"),
+        *(H, ANY, lambda x: dollars(x.a, 999_930_001), "1000 USDT"),
         prepare=give_dollars(1000 * USD),
         endowed=20 * KSM,
     ),
@@ -293,7 +295,7 @@ DUST = (
     ),
     case(
         "all but dust, in a batch",
-        *(H, ANY, lambda x: batch(dollars(x.a, 500 * USD), dollars(x.b, 499_930_001)), "0.069999 USDT"),
+        *(H, ANY, lambda x: batch(dollars(x.a, 500 * USD), dollars(x.b, 499_930_001)), "1000 USDT"),
         prepare=give_dollars(1000 * USD),
         endowed=20 * KSM,
     ),
@@ -322,9 +324,8 @@ DUST = (
             lambda x: Call(
                 pallet="Balances",
                 method="transfer_allow_death",
-                args={"dest": {"Id": x.a}, "value": 19_990_000_000_000},
+                args={"dest": {"Id": x.a}, "value": 19_997_000_000_000},
             ),
-            "dust",
         ),
         endowed=20 * KSM,
     ),
@@ -340,7 +341,7 @@ EXCHANGED = (
     case("a fee that a pool exchanges", *(H, OK, lambda x: exchanged("RefundSurplus", deposit(x.a)))),
     case(
         "a fee that a pool exchanges, the rest to another",
-        *(H, OK, lambda x: exchanged(deposit(x.a), appendix("RefundSurplus", deposit(x.b)))),
+        *(H, UNKNOWN, lambda x: exchanged(deposit(x.a), appendix("RefundSurplus", deposit(x.b)))),
     ),
     case(
         "a fee that is bought in a pool",
@@ -413,12 +414,12 @@ def expecting(x: Cast, amount: int) -> Call:
 BRANCHES = (
     case(
         "a price that moves, and a handler that pays a stranger",
-        *(D, UNKNOWN, lambda x: expecting(x, 99_900_000), "", True),
+        *(D, UNKNOWN, lambda x: expecting(x, 99_200_000), "", True),
         meanwhile=move_price,
     ),
     case(
         "a handler that pays a stranger, if a price moved",
-        *(D, UNKNOWN, lambda x: expecting(x, 99_000_000), "", True),
+        *(D, UNKNOWN, lambda x: expecting(x, 90_000_000), "", True),
     ),
     case(
         "a handler that isn't run pays a stranger",
@@ -436,7 +437,7 @@ BRANCHES = (
             R,
             UNKNOWN,
             lambda x: on_relay(
-                withdraw(asset(HERE, KSM)), teleport(pay(UP), handler(x.mallory), deposit(x.a))
+                withdraw(asset(HERE, KSM)), teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a))
             ),
             "",
             True,
@@ -468,7 +469,7 @@ BRANCHES = (
         "a handler that sends to a stranger abroad",
         *(
             H,
-            UNKNOWN,
+            CAREFUL,
             lambda x: execute(
                 withdraw(asset(UP, KSM)),
                 {"SetErrorHandler": [reserve(pay(UP), deposit(x.mallory))]},

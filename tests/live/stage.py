@@ -147,10 +147,10 @@ class Stage:
 
     def check_transfer(
         self, source: str, destination: str, asset: str, amount: int, *, to: bytes, sender: bytes
-    ) -> Check:
-        """Return what the check of a transfer says that the program builds."""
+    ) -> tuple[Call, Check]:
+        """Return the call of a transfer that the program builds, and what its check says."""
         self.world.price()
         transfer = self.requested(source, destination, asset, amount, to)
-        check = finish(draft_transfer(self.app, transfer, sender=sender)).check
-        assert check is not None
-        return check
+        draft = finish(draft_transfer(self.app, transfer, sender=sender))
+        assert draft.check is not None
+        return self.world.table(transfer.source).decode_call(draft.call_data), draft.check

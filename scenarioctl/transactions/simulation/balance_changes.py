@@ -35,6 +35,8 @@ TRANSFER_EVENTS: Mapping[str, tuple[bool, bool]] = {
 #: How events name the account, both accounts of a transfer, and the amount or its parts.
 _WHO, _FROM, _TO = ("who", "owner", "account"), ("from", "source"), ("to", "dest")
 _AMOUNTS = ("amount", "balance", "transferred", "free_amount", "reserved_amount")
+#: How other pallets call what they keep of an account, like what is staked.
+_BOUND = ("amount", "bonded", "locked")
 #: Events of these pallets that name an account and an amount, and move nothing or repeat what another one tells.
 _SILENT = frozenset(("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated"))
 #: A pallet -> the kind of asset that it moves; Hydration's Currencies moves those of a contract.
@@ -124,6 +126,14 @@ def unread_events(events: Sequence[Event]) -> list[Event]:
         and not event.fields.keys().isdisjoint((*_AMOUNTS, "free", "reserved", "value"))
         and not _effects(event)
     ]
+
+
+def bound_amount(event: Event, account: bytes) -> int:
+    """Return how much of the native asset *event*, of a pallet of no assets, binds of *account*, raw; 0 if it doesn't say."""
+    fields = event.fields
+    if event.pallet in _KINDS or not isinstance(fields, Mapping) or account not in fields.values():
+        return 0
+    return next((fields[name] for name in _BOUND if isinstance(fields.get(name), int)), 0)
 
 
 def _effects(event: Event) -> list[tuple[bytes, int, int, int]]:

@@ -157,7 +157,7 @@ def _destroyed_by_calls(trial: "Trial") -> "Counter[str]":
 def _destroyed_by_programs(instructions: "Sequence[Instruction]") -> "Counter[str]":
     sums: Counter[str] = Counter()
     for instruction in instructions:
-        if kind_of(instruction.name).destroys and instruction.chain is not None:
+        if kind_of(instruction.name).destroys and not instruction.sent_on and instruction.chain is not None:
             for identity, amount in fungible_items(instruction.fields, instruction.chain.para_id):
                 sums[identity] += amount
     return sums

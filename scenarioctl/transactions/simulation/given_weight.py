@@ -1,4 +1,4 @@
-"""Fees quoted for a weight that the call itself names: a bound, of which the chain refunds what isn't used."""
+"""Fees quoted for more weight than the call uses, since it names a weight or may do less: the chain refunds the rest."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,15 @@ async def explain_bound(
 
     *spent* is the PostDispatchInfo of the dry run of *call*.
     """
-    if not _names_weight(await client.table(), call):
-        return ""
-    why = f"the fee on {client.chain.name} is at most {fee.label}, for the weight or gas that the call names"
+    named = _names_weight(await client.table(), call)
+    why = f"the fee on {client.chain.name} is at most {fee.label}"
+    if named:
+        why += ", for the weight or gas that the call names"
     try:
         native = await _fee_taken(client, call, fee.info, spent)
         taken = await convert_fee(client, fee.currency, native) if native else 0
     except Inconclusive:
-        return f"{why}: the chain refunds what isn't used"
+        return f"{why}: the chain refunds what isn't used" if named else ""
     if taken >= fee.amount:
         return ""
     return f"{why}: about {amount_of(fee.currency.asset, taken)} of it is taken, and the rest is refunded"
@@ -73,6 +74,8 @@ async def _fee_taken(
     own = await query_runtime_api(
         client, "TransactionPaymentCallApi", "query_call_info", data, Encoded(length)
     )
+    if own["weight"] == used:
+        return fee
     left = {name: max(value - own["weight"][name] + used[name], 0) for name, value in info["weight"].items()}
     quoted, needed = [
         int(await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", weight))

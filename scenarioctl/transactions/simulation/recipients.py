@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.checks import Holding, Step
+from scenarioctl.transactions.simulation.balance_changes import bound_amount
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import paid_for_delivery
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
@@ -94,17 +95,35 @@ async def check_kept(trial: "Trial") -> None:
             ):
                 # Like who collects a pool's fees; `check_strangers` tells of it.
                 continue
-            if entry.account != trial.sender or entry.value > 0:
+            is_sender = entry.account == trial.sender
+            if entry.value > 0:
                 await _check_arrived(trial, ledger.hop, entry)
-            elif entry.locked > max(entry.held, 0):
+            # What the sender's call sets aside is a step of its own.
+            elif not is_sender or entry.locked > max(entry.held, 0):
                 amount = amount_of(entry.asset, entry.kept)
-                said = f"{amount} of the sender is locked on {chain.name}"
+                whose = "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
+                said = f"{amount} of {whose} is locked on {chain.name}"
                 trial.findings.lose(chain, "locked", amount, said)
 
 
+def warn_of_bound(trial: "Trial") -> None:
+    """Tell of amounts of the sender that no balance shows, by the events of other pallets: a runtime may lock them in silence."""
+    for ledger in trial.ledgers:
+        chain = ledger.hop.chain
+        own = [entry for entry in ledger.entries if entry.account == trial.sender]
+        shown = {amount for each in own for amount in (abs(each.value), each.taken, each.held, each.locked)}
+        for event in ledger.hop.events:
+            amount = bound_amount(event, trial.sender)
+            if amount and amount not in shown:
+                told = amount_of(trial.assets.native(chain), amount)
+                trial.findings.losses.append(
+                    f"{event} tells of {told} of the sender on {chain.name}, and no balance changes by it: it may be locked there"
+                )
+
+
 async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "Entry") -> None:
-    kept = min(entry.kept, entry.value) if entry.value > 0 else entry.kept
-    free, locked = (amount_of(entry.asset, value) for value in (max(entry.value - kept, 0), kept))
+    kept = min(entry.kept, entry.value)
+    free, locked = (amount_of(entry.asset, value) for value in (entry.value - kept, kept))
     until = await _locked_until(trial, hop, entry.asset)
     who = format_account(entry.account, hop.chain.ss58_prefix)
     sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {hop.chain.name}: {locked} is locked {until}"

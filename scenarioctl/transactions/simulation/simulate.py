@@ -26,6 +26,7 @@ from scenarioctl.transactions.simulation.recipients import (
     check_kept,
     check_strangers,
     list_holdings,
+    warn_of_bound,
     warn_of_losses,
     warn_of_shares,
 )
@@ -105,6 +106,7 @@ async def _check_all(trial: Trial) -> None:
     check_strangers(trial)
     warn_of_losses(trial)
     await check_kept(trial)
+    warn_of_bound(trial)
     await check_competing_messages(trial)
     if not trial.findings.refusals:
         check_conservation(trial)

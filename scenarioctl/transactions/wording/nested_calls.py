@@ -173,7 +173,6 @@ WORDS: Mapping[tuple[str, str], Words] = {
 #: Those of calls that run later, if at all.
 STORED: Mapping[tuple[str, str], Words] = rows(
     {
-        "Proxy.announce": "announces, as a proxy of {account:real}, {hash:call_hash}",
         "Multisig.approve_as_multi": "approves, for the multisig of {plain:threshold} of {signatories:other_signatories} on {here}, {hash:call_hash}",
         "Preimage.note_preimage": "stores {encoded:bytes} on {here}, to be used by its hash",
     }

@@ -86,7 +86,6 @@ WORDS: Mapping[tuple[str, str], Words] = {
             "Tokens.force_transfer": "transfers {amount:amount,currency_id} from {account:source} to {account:dest}",
             **_fungible("Assets|ForeignAssets", "{amount:amount,id}"),
             **_fungible("PoolAssets", "{pooled:amount,id}"),
-            "Uniques|Nfts.transfer": "transfers item {plain:item} of collection {plain:collection} to {account:dest}",
         },
         " on {here}",
     ),
