@@ -8,6 +8,7 @@ import ctypes
 import logging
 import os
 import sqlite3
+import time
 from contextlib import closing, suppress
 
 from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, LOG_BYTES, DatabaseFile
@@ -18,6 +19,8 @@ log = logging.getLogger("scenarioctl.store")
 
 #: Size in bytes, and when it was written last, in nanoseconds.
 _State = tuple[int, int]
+#: How often, and after how many seconds, it is looked for the end of what another process is writing.
+_TRIES, _PAUSE = 20, 0.05
 
 
 class FileGuard:
@@ -31,7 +34,9 @@ class FileGuard:
             database.execute("SELECT count(*) FROM sqlite_master").fetchone()
             self._lock = FilesLock(file.path)
         self._found = [identify(path) for path in self._paths]
-        self._remember(find_end(self._paths[1]))
+        # Opened once: a process without room for another file can still write.
+        self._log = os.open(self._paths[1], os.O_RDONLY | os.O_CLOEXEC)
+        self._remember(find_end(self._log))
         #: Why nothing may be written any more, until the files are opened again.
         self._refused = ""
 
@@ -48,8 +53,8 @@ class FileGuard:
             not self._refused and self._are_found() and self._is_file_as_left() and not self._is_log_shorter()
         )
 
-    def check_for_writing(self, database: sqlite3.Connection) -> None:
-        """Raise FilesChanged if a write could be lost, or one that was just made; *database* is in no transaction."""
+    def check_for_writing(self, database: sqlite3.Connection, *, wrote: bool = False) -> None:
+        """Raise FilesChanged if a write could be lost, or one that *database* just *wrote*; it is in no transaction."""
         if self._refused:
             raise FilesChanged(self._refused)
         self.check()
@@ -61,7 +66,7 @@ class FileGuard:
         if self._is_log_shorter() and not _checkpoint(database):
             # SQLite truncates the log too, but only after moving its content into the file.
             self._refuse(f"the file {self._paths[1]!r} was truncated while it was open")
-        end = find_end(self._paths[1], self._end)
+        end = self._find_end(wrote)
         if end is None:
             self._refuse(f"the file {self._paths[1]!r} was overwritten while it was open")
         if not self._is_file_as_left():
@@ -76,7 +81,7 @@ class FileGuard:
 
     def empty_log(self, database: sqlite3.Connection) -> None:
         """Move the content of a long log into the file; only here, so that a change of the file is known to be ours."""
-        if self._log_size > LOG_BYTES:
+        if self._log_left[0] > LOG_BYTES:
             with suppress(sqlite3.Error):
                 database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self._remember(self._end)
@@ -89,6 +94,7 @@ class FileGuard:
         with suppress(FilesChanged):
             self.check_for_writing(database)
         # If only the file was moved, SQLite finds that out itself, and leaves the log alone.
+        os.close(self._log)
         are_ours = [identify(path) for path in self._paths[1:]] == self._found[1:]
         if are_ours and self._lock.is_there() and not self._refused:
             self._lock.close()
@@ -97,6 +103,19 @@ class FileGuard:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
         return False
 
+    def _find_end(self, wrote: bool) -> LogEnd | None:
+        """Return where the log ends; None if it isn't what it was, or what was just written doesn't belong to it.
+
+        By an index that was overwritten, SQLite writes where nobody reads.  Of what another process is writing, the end
+        follows at once.
+        """
+        for _ in range(_TRIES):
+            end = find_end(self._log, self._end)
+            if not wrote or end != self._end or _look(self._paths[1]) == self._log_left:
+                return end
+            time.sleep(_PAUSE)
+        return None
+
     def _are_found(self) -> bool:
         return [identify(path) for path in self._paths] == self._found
 
@@ -104,11 +123,11 @@ class FileGuard:
         return _look(self._paths[0]) == self._left
 
     def _is_log_shorter(self) -> bool:
-        return _look(self._paths[1])[0] < self._log_size
+        return _look(self._paths[1])[0] < self._log_left[0]
 
     def _remember(self, end: LogEnd | None) -> None:
         self._left = _look(self._paths[0])
-        self._log_size = _look(self._paths[1])[0]
+        self._log_left = _look(self._paths[1])
         self._end = end or LogEnd()
 
     def _save(self, database: sqlite3.Connection) -> str:

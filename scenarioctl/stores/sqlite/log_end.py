@@ -29,18 +29,12 @@ class LogEnd:
         return int.from_bytes(self.header[12:16], "big")
 
 
-def find_end(log: str, known: LogEnd = LogEnd()) -> LogEnd | None:
-    """Return where *log* ends, which ended at *known* before; None if what was in it then is not there any more."""
-    try:
-        file = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
+def find_end(file: int, known: LogEnd = LogEnd()) -> LogEnd | None:
+    """Return where the log in the open *file* ends, which ended at *known* before; None if what was in it then is not there any more."""
     try:
         return _read_end(file, known)
     except OSError:
         return None
-    finally:
-        os.close(file)
 
 
 def _read_end(file: int, known: LogEnd) -> LogEnd | None:

@@ -101,9 +101,10 @@ class Writer:
     def _perform(self, batch: list[_Request]) -> list[_Outcome]:
         try:
             self._guard.check_for_writing(self._database)
+            changes = self._database.total_changes
             outcomes = self._commit(batch)
             # If the files were cut off or replaced meanwhile, this write may be lost with them.
-            self._guard.check_for_writing(self._database)
+            self._guard.check_for_writing(self._database, wrote=self._database.total_changes != changes)
             self._guard.empty_log(self._database)
         except FilesChanged as changed:
             return [(None, FilesChanged(str(changed))) for _ in batch]
