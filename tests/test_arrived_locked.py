@@ -255,7 +255,11 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
     held = judge(network, check, BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
     others = judge(network, check, BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}})
 
+    note = Call(pallet="Preimage", method="note_preimage", args={"bytes": b"hi"})
+    noted = judge(network, check, note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
+
     assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "polkadot")]
+    assert noted["warnings"] == [says("Preimage.note_preimage", "deposit", "polkadot")]
     assert held["warnings"] == [says("1 DOT", "locked", "polkadot")]
     assert others["warnings"] == []
 

@@ -435,7 +435,7 @@ BRANCHES = (
         "a handler there pays a stranger",
         *(
             R,
-            UNKNOWN,
+            CAREFUL,
             lambda x: on_relay(
                 withdraw(asset(HERE, KSM)), teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a))
             ),
