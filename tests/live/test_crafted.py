@@ -1,4 +1,4 @@
-"""Crafted transactions, checked and then sent: no check that says ok may be wrong."""
+"""Transactions by which money or rights are lost, checked and then sent: no check that says ok may be wrong."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +8,12 @@ import pytest
 from tests.live.cases import Case
 from tests.live.conftest import Live
 from tests.live.crafted import open_stage, play_case
+from tests.live.losses import LOSSES
+from tests.live.rights import RIGHTS
 from tests.live.stage import Stage
-from tests.live.truth_cases import crafted
 
 pytestmark = pytest.mark.live
-CASES = crafted("xcm")
+CASES = [*LOSSES, *RIGHTS]
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 from tests.live.cases import Case
 from tests.live.conftest import Live
 from tests.live.crafted import open_stage, play_case
+from tests.live.rights import EXCHANGE
 from tests.live.stage import Stage
-from tests.live.truth_cases import crafted
 
 pytestmark = pytest.mark.live
-CASES = crafted("omnipool")
+CASES = EXCHANGE
 
 
 @pytest.fixture(scope="module")
