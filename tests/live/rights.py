@@ -228,8 +228,8 @@ EXCHANGE = (
     on_dex("a routed purchase at any price", *(POOLS, CAREFUL, lambda _: routed_buy(U128), False)),
     on_dex("a sale at any price in a batch", *(POOLS, CAREFUL, lambda x: batch(hydra_give(x.a, DOT), sell(0)), False)),
     on_dex("two sales in the same pool", *(POOLS, CAREFUL | OK, lambda _: batch(sell(HDX), sell(HDX)), False)),
-    on_dex("an order at any price", *(POOLS, CAREFUL, lambda x: dca(x.alice, 0), False)),
-    on_dex("an order for one unit", *(POOLS, CAREFUL, lambda x: dca(x.alice, 1), False)),
+    on_dex("an order at any price", *(POOLS, CAREFUL | OK, lambda x: dca(x.alice, 0), False), line="its slippage limits each trade"),
+    on_dex("an order for one unit", *(POOLS, CAREFUL | OK, lambda x: dca(x.alice, 1), False), line="its slippage limits each trade"),
     on_dex("an order of somebody else", *(POOLS, CAREFUL, lambda x: dca(x.mallory, 0), False)),
     on_dex("a sale of more than there is", *(POOLS, REFUSED, lambda _: sell(1, 10**30), False)),
     on_dex("liquidity", *(POOLS, CAREFUL | OK, lambda _: Call(
