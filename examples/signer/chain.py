@@ -91,7 +91,7 @@ class Node:
         given = "0x" + (tx + len(tx).to_bytes(4, "little")).hex()
         try:
             info = bytes.fromhex(self.ask("state_call", "TransactionPaymentApi_query_info", given)[2:])
-        except (NodeError, TypeError, ValueError) as error:
+        except (NodeError, TypeError, ValueError, LookupError) as error:
             raise Refused(f"its fee is unknown: {error}") from None
         # RuntimeDispatchInfo: the weight (two compact numbers), the class (one byte), and the fee (u128).
         if not 19 <= len(info) <= 35:
