@@ -96,8 +96,7 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
     for change in changes:
         identity, person = identify(change.asset, hop.chain), persons.get(change.account, "")
         role = "" if person else _role(trial, change, identity, found, market)
-        told = change.account in trial.named or hop.chain.name in trial.named_on
-        system = bool(role) and not told
+        system = bool(role) and not trial.names(change.account, hop.chain)
         entries.append(Entry(**vars(change), identity=identity, role=person or role, system=system))
     return replace(found, entries=entries)
 

@@ -93,9 +93,8 @@ async def check_kept(trial: "Trial") -> None:
         for entry in ledger.entries:
             if not entry.kept or entry.system:
                 continue
-            if (
-                entry.account not in (trial.sender, trial.beneficiary, *trial.named)
-                and chain.name not in trial.named_on
+            if entry.account not in (trial.sender, trial.beneficiary) and not trial.names(
+                entry.account, chain
             ):
                 # Like who collects a pool's fees; `check_strangers` tells of it.
                 continue

@@ -69,6 +69,10 @@ class Trial:
     def failed(self) -> bool:
         return any(hop.failure or hop.unknown for hop in self.hops)
 
+    def names(self, account: bytes, chain: "Chain") -> bool:
+        """Tell whether the transaction names *account*, or may do so by a place on *chain*."""
+        return account in self.named or chain.name in self.named_on
+
     async def table(self) -> "RuntimeTable":
         return await self.clients(self.chain).table()
 
