@@ -30,8 +30,6 @@ from scenarioctl.operations.job_changes import (
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_schedule
 from scenarioctl.stores import Store, StoredScenario, open_store
-from scenarioctl.stores.memory import MemoryStore
-from scenarioctl.stores.memory_state import MemoryState
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
@@ -75,9 +73,8 @@ class Place:
 
     def __init__(self, folder: Path, *, location: str) -> None:
         self.folder = folder
-        #: A path or a URL; empty for a store in memory.
+        #: A path or a URL.
         self.location = location
-        self._memory = MemoryState()
         self._apps: list[Application] = []
 
     def open(self) -> Application:
@@ -90,8 +87,6 @@ class Place:
         return app
 
     def _open_store(self) -> Store:
-        if not self.location:
-            return MemoryStore(self._memory, clock=time.monotonic_ns)
         if "://" in self.location:
             return open_store(self.location, pool=4)
         return open_store(self.location)
@@ -101,7 +96,7 @@ class Place:
             await app.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(running, "Run", FakeRun)
     monkeypatch.setattr(FakeRun, "plays", {})
@@ -109,7 +104,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def make_place(kind: str, folder: Path) -> Place:
-    location = str(folder / "s.db") if kind == "sqlite" else ""
+    location = str(folder / "s.db")
     if kind == "postgresql":
         from tests import postgres
 

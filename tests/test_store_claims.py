@@ -29,7 +29,7 @@ from tests.test_store_jobs import (
 from tests.test_stores import FIRST, STORES, Clock, opened
 from tests.test_stores import SECOND as OTHER
 
-CLAIMING = ["memory", "sqlite"]
+CLAIMING = ["sqlite"]
 
 
 @pytest.mark.parametrize("kind", CLAIMING)

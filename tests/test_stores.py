@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 from asyncio import gather
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -34,8 +33,6 @@ from scenarioctl.stores import (
     open_store,
 )
 from scenarioctl.stores.job_texts import write_schedule
-from scenarioctl.stores.memory import MemoryStore
-from scenarioctl.stores.memory_state import MemoryState
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.files_lock import FilesChanged
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
@@ -55,13 +52,9 @@ class Clock:
         return self.now
 
 
-#: Folder -> what its stores in memory share.
-MEMORIES: defaultdict[Path, MemoryState] = defaultdict(MemoryState)
-
 #: Each opens the store in a folder, which is there already or not, with this clock for leases.
 STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": lambda folder, clock: SqliteStore(folder / "scenarios.db", clock=clock),
-    "memory": lambda folder, clock: MemoryStore(MEMORIES[folder], clock=clock),
     "postgresql": lambda folder, _: _open_postgres(folder),
 }
 

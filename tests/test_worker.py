@@ -33,7 +33,9 @@ from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flo
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
-from scenarioctl.stores.memory import MemoryStore
+from scenarioctl.stores.sqlite.database_file import all_or_nothing
+from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.sqlite.writer import Action, T
 from scenarioctl.worker.identity import is_gone, new_owner
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
@@ -134,6 +136,17 @@ class FakeRun:
         await self.on_wait("")
 
 
+class PromptStore(SqliteStore):
+    """One that answers at once, without threads: what happens is a matter of the bench's time alone."""
+
+    async def _read(self, action: Action[T], *, long: bool = False) -> T:
+        return action(self._database)
+
+    async def _write(self, action: Action[T]) -> T:
+        with all_or_nothing(self._database):
+            return action(self._database)
+
+
 class Bench:
     """A store, a worker that runs, and a time of their own."""
 
@@ -144,8 +157,7 @@ class Bench:
             clock=self.time.clock,
             sleep=self.time.sleep,
         )
-        # One that answers at once: what happens is a matter of this time alone.
-        self.store = self.app.resources.store = MemoryStore(clock=self.time.monotonic)
+        self.store = self.app.resources.store = PromptStore(tmp_path / "s.db", clock=self.time.monotonic)
 
     def worker(self, **fields: Any) -> Worker:
         # The grace of a stop is the event loop's, whose clock is real.
