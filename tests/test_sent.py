@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.model.sent import SentState, SentTransaction
-from scenarioctl.stores import Store
-from scenarioctl.stores.postgres import sent as postgres_sent
-from scenarioctl.stores.sqlite import sent as sqlite_sent
+from scenarioctl.stores import Store, sent
 from tests.runner import finish as run
 from tests.test_store_jobs import NOW
 from tests.test_stores import STORES, Clock, opened
@@ -139,8 +137,7 @@ class TestEveryStore:
         assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {("bJob", "pay")}
 
     def test_the_oldest_go(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (sqlite_sent, postgres_sent):
-            monkeypatch.setattr(module, "MOST", 3)
+        monkeypatch.setattr(sent, "MOST", 3)
         for number in range(5):
             run(store.sent().add(replace(SENT, hash=f"0x0{number}", sent=NOW + number)))
 

@@ -22,7 +22,6 @@ from scenarioctl.model.notifications import (
     QueuedNotification,
     read_stored_targets,
 )
-from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule, read_steps
 from scenarioctl.stores.validation import damaged_event
 
@@ -32,14 +31,6 @@ ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version,
 RUN_COLUMNS = "seq, planned, started, finished, drafts, failure, steps"
 #: The columns that `read_notifications` takes.
 NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
-#: The columns that `read_sent` takes and `sent_row` gives.
-SENT_COLUMNS = "chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, revision"
-#: Selects what `SentTransactions.of_scenarios` returns, for the scenarios that its argument selects.
-NEWEST_OF_SCENARIOS = (
-    f"SELECT {SENT_COLUMNS} FROM (SELECT {SENT_COLUMNS}, row_number() OVER (PARTITION BY scenario, node"  # noqa: S608
-    " ORDER BY CASE WHEN state = 'expired' THEN 1 ELSE 0 END, sent DESC, chain DESC, hash DESC) AS place"
-    " FROM sent_transactions WHERE scenario IN ({scenarios}) AND scenario <> '') AS ranked WHERE place = 1"
-)
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 15
 
@@ -170,19 +161,3 @@ def _read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
         drafts=numbers,
         reason=str(reason),
     )
-
-
-def read_sent(row: tuple[Any, ...]) -> SentTransaction:
-    """Return the transaction in *row*; one whose state is damaged may have been sent."""
-    fields = dict(zip(SENT_COLUMNS.split(", "), row, strict=True))
-    try:
-        fields["state"] = SentState(fields["state"])
-    except ValueError:
-        fields["state"] = SentState.UNCERTAIN
-    return SentTransaction(**fields)
-
-
-def sent_row(transaction: SentTransaction) -> tuple[Any, ...]:
-    """Return the values of *transaction*, in the order of SENT_COLUMNS."""
-    fields = {**vars(transaction), "state": str(transaction.state)}
-    return tuple(fields[name] for name in SENT_COLUMNS.split(", "))

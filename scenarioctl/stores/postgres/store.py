@@ -12,11 +12,12 @@ What it does is in the other modules of this folder, as plain functions over a c
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
+from psycopg import AsyncCursor
 
 from scenarioctl.errors import ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import (
@@ -39,7 +40,9 @@ from scenarioctl.stores import (
     ScenarioPage,
     StoredScenario,
 )
+from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
+from scenarioctl.stores.operations import Operation, Row, Table
 from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
@@ -48,8 +51,8 @@ from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.outbox import PostgresOutbox
 from scenarioctl.stores.postgres.run_rows import Lines, Mark
-from scenarioctl.stores.postgres.sent import PostgresSent
 from scenarioctl.stores.rows import write_content
+from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import (
     check_id,
     check_limit,
@@ -75,7 +78,7 @@ _PORTIONS = 20
 _TROUBLE_SECONDS = 60.0
 
 
-class PostgresStore:
+class PostgresStore(SqlStore):
     """A DispatchingStore on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -134,6 +137,18 @@ class PostgresStore:
                     raise
                 await asyncio.sleep(0.005 * attempt)
         raise AssertionError
+
+    async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:  # noqa: ARG002
+        return await self._read(partial(_run, operation=operation))
+
+    async def write(
+        self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
+    ) -> T:
+        late: list[tuple[list[Row], AsyncCursor[Row]]] = []
+        answer = await self._write(partial(_run, operation=operation, late=late), alone=alone, tell=tell)
+        for rows, cursor in late:
+            rows.extend(await _rows_of(cursor))
+        return answer
 
     # -- scenarios
 
@@ -390,9 +405,6 @@ class PostgresStore:
     def outbox(self) -> PostgresOutbox:
         return PostgresOutbox(self._read, self._write)
 
-    def sent(self) -> PostgresSent:
-        return PostgresSent(self._read, self._write)
-
     # -- webhooks
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
@@ -476,6 +488,50 @@ class PostgresStore:
         if self._listener is not None:
             await self._listener.close()
         await self.connections.close()
+
+
+async def _run(
+    connection: Connection,
+    operation: Callable[[], Operation[T]],
+    late: list[tuple[list[Row], AsyncCursor[Row]]] | None = None,
+) -> T:
+    """Ask the server what *operation* yields; return what it returns.
+
+    *late* gets the lists of the rows that come with the commit.
+    """
+    running = operation()
+    concluded = False
+    try:
+        statement, values = next(running)
+        while True:
+            rows: list[Row] = []
+            if not statement:
+                await connection.conclude()
+                concluded = True
+            else:
+                cursor = await connection.execute(POSTGRES.render(statement), _adapted(values), binary=True)
+                if not concluded:
+                    rows = await _rows_of(cursor)
+                elif late is not None:
+                    late.append((rows, cursor))
+            statement, values = running.send(rows)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+
+
+async def _rows_of(cursor: AsyncCursor[Row]) -> list[Row]:
+    return await cursor.fetchall() if cursor.description is not None else []
+
+
+def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* with tables as an array for each of their columns."""
+    adapted = dict(values)
+    for name, value in values.items():
+        if isinstance(value, Table):
+            columns = zip(*value.rows, strict=True)
+            adapted |= {f"{name}_{place}": list(column) for place, column in enumerate(columns)}
+    return adapted
 
 
 def _check_job(id: str | None) -> str | None:

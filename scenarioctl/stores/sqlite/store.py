@@ -13,11 +13,12 @@ What it does is in the other modules of this folder, as plain functions over a c
 """
 
 import asyncio
+import json
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -46,14 +47,16 @@ from scenarioctl.stores import (
     ScenarioPage,
     StoredScenario,
 )
+from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
+from scenarioctl.stores.operations import Operation, Table
 from scenarioctl.stores.rows import write_content
+from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.outbox import SqliteOutbox
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
-from scenarioctl.stores.sqlite.sent import SqliteSent
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.validation import check_id, check_limit, check_listing, check_text
@@ -70,7 +73,7 @@ _SHORT = 200
 _READERS = 2
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """A Store in one file.  It may be used on one event loop after another, but on one at a time.
 
     Without *create*, a file that does not exist is read as an empty store, and created by the first write.
@@ -162,6 +165,18 @@ class SqliteStore:
         except ScenarioctlError as error:
             self._errors += is_failure(error)
             raise
+
+    async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
+        return await self._read(partial(_run_in_one_moment if long else _run, operation=operation), long=long)
+
+    async def write(
+        self,
+        operation: Callable[[], Operation[T]],
+        *,
+        alone: bool = False,  # noqa: ARG002
+        tell: bool = False,  # noqa: ARG002
+    ) -> T:
+        return await self._write(partial(_run, operation=operation))
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
         await self._write(partial(scenario_rows.put, scenario=scenario, replace=replace))
@@ -375,9 +390,6 @@ class SqliteStore:
     def outbox(self) -> SqliteOutbox:
         return SqliteOutbox(self._read, self._write)
 
-    def sent(self) -> SqliteSent:
-        return SqliteSent(self._read, self._write)
-
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         check_text(uuid, field="webhook")
         # Refused before it waits for its turn to write: anybody may post to any name.
@@ -462,6 +474,38 @@ class SqliteStore:
         self._readers.shutdown()
         for database in self._of_threads:
             database.close()
+
+
+def _run(database: sqlite3.Connection, operation: Callable[[], Operation[T]]) -> T:
+    """Ask *database* what *operation* yields; return what it returns."""
+    running = operation()
+    try:
+        statement, values = next(running)
+        while True:
+            rows = (
+                []
+                if not statement
+                else database.execute(SQLITE.render(statement), _adapted(values)).fetchall()
+            )
+            statement, values = running.send(rows)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+
+
+def _run_in_one_moment(database: sqlite3.Connection, operation: Callable[[], Operation[T]]) -> T:
+    with one_moment(database):
+        return _run(database, operation)
+
+
+def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* with lists and tables as JSON."""
+    return {
+        name: json.dumps(value.rows if isinstance(value, Table) else value)
+        if isinstance(value, (list, Table))
+        else value
+        for name, value in values.items()
+    }
 
 
 def _read_statistics(database: sqlite3.Connection, *, workers: int) -> Statistics:

@@ -1,0 +1,87 @@
+"""What differs between the databases' SQL.
+
+A statement names it in braces, with arguments behind commas: `{rows each, id text, due bigint}`.  Its values are `:names`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+#: Words with the number of the argument in their place.
+_Word = str | Callable[..., str]
+
+_PLACE = re.compile(r"\{(\w+)([^{}]*)\}")
+_NAME = re.compile(r"(?<!:):([a-z_]\w*)")
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """The SQL of one database."""
+
+    words: Mapping[str, _Word]
+    #: How a value is named: `:{}`.
+    value: str
+
+    def __post_init__(self) -> None:
+        # Each statement is one of a few hundred constants, or a list in one of a few orders.
+        object.__setattr__(self, "render", cache(self.render))
+
+    def render(self, statement: str) -> str:
+        """Return *statement* as the database takes it."""
+        written = _PLACE.sub(self._word, statement.replace("%", "%%") if "%" in self.value else statement)
+        return _NAME.sub(lambda found: self.value.format(found[1]), written)
+
+    def _word(self, found: "re.Match[str]") -> str:
+        word = self.words[found[1]]
+        given = [argument.strip() for argument in found[2].split(",")] if found[2] else []
+        return word.format(*given) if isinstance(word, str) else word(*given)
+
+
+def _sqlite_rows(name: str, *columns: str) -> str:
+    picked = ", ".join(
+        f"json_extract(value, '$[{place}]') AS {column.split()[0]}" for place, column in enumerate(columns)
+    )
+    return f"(SELECT {picked}, key AS place FROM json_each(:{name})) AS {name}"
+
+
+def _postgres_rows(name: str, *columns: str) -> str:
+    names = ", ".join(column.split()[0] for column in columns)
+    arrays = ", ".join(f":{name}_{place}::{column.split()[1]}[]" for place, column in enumerate(columns))
+    return f"unnest({arrays}) WITH ORDINALITY AS {name} ({names}, place)"
+
+
+#: Each word has the same arguments in both.
+SQLITE = Dialect(
+    {
+        # Of a list: `{among ids, text}`.
+        "among": "IN (SELECT value FROM json_each(:{0}))",
+        "outside": "NOT IN (SELECT value FROM json_each(:{0}))",
+        # A `Table`: its name, and its columns with their types.  `place` is the number of the row.
+        "rows": _sqlite_rows,
+        # Of two values that are not NULL.
+        "greatest": "max({0}, {1})",
+        "bytes": "length(CAST({0} AS BLOB))",
+        # One process writes at a time.
+        "for_update": "",
+        "for_change": "",
+        "for_key_share": "",
+        "skip_locked": "",
+    },
+    ":{}",
+)
+POSTGRES = Dialect(
+    {
+        "among": "= ANY(:{0}::{1}[])",
+        "outside": "<> ALL(:{0}::{1}[])",
+        "rows": _postgres_rows,
+        "greatest": "greatest({0}, {1})",
+        "bytes": "octet_length({0})",
+        "for_update": "FOR UPDATE",
+        # Of a row that others refer to.
+        "for_change": "FOR NO KEY UPDATE",
+        "for_key_share": "FOR KEY SHARE",
+        "skip_locked": "SKIP LOCKED",
+    },
+    "%({})s",
+)
