@@ -14,8 +14,27 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
-#: A statement of `statements.py`, and its values by name.
-Asked = tuple[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Have the dispatch engine of a server run jobs: their ids and due times.
+
+    The rows say the engine's number of each that is due soon.  A store without an engine has none.
+    """
+
+    runs: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Take a run back from the dispatch engine: a row if it was neither in progress nor over."""
+
+    number: int
+
+
+#: A statement of `statements.py` and its values by name, or what the dispatch engine is to do in the same transaction.
+Asked = tuple[str, Mapping[str, Any]] | Defer | Cancel
 #: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their lists after it.
 Operation = Generator[Asked, list[Row], T]
 

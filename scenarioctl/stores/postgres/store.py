@@ -42,7 +42,7 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
-from scenarioctl.stores.operations import Operation, Row, Table
+from scenarioctl.stores.operations import CONCLUDE, Cancel, Defer, Operation, Row, Table
 from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
@@ -139,13 +139,15 @@ class PostgresStore(SqlStore):
         raise AssertionError
 
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:  # noqa: ARG002
-        return await self._read(partial(_run, operation=operation))
+        return await self._read(partial(_run, operation=operation, deferrals=self.deferrals))
 
     async def write(
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         late: list[tuple[list[Row], AsyncCursor[Row]]] = []
-        answer = await self._write(partial(_run, operation=operation, late=late), alone=alone, tell=tell)
+        answer = await self._write(
+            partial(_run, operation=operation, deferrals=self.deferrals, late=late), alone=alone, tell=tell
+        )
         for rows, cursor in late:
             rows.extend(await _rows_of(cursor))
         return answer
@@ -492,7 +494,9 @@ class PostgresStore(SqlStore):
 
 async def _run(
     connection: Connection,
+    *,
     operation: Callable[[], Operation[T]],
+    deferrals: Deferrals,
     late: list[tuple[list[Row], AsyncCursor[Row]]] | None = None,
 ) -> T:
     """Ask the server what *operation* yields; return what it returns.
@@ -502,19 +506,24 @@ async def _run(
     running = operation()
     concluded = False
     try:
-        statement, values = next(running)
+        asked = next(running)
         while True:
             rows: list[Row] = []
-            if not statement:
+            if isinstance(asked, Defer):
+                rows = list((await deferrals.defer_soon(connection, asked.runs)).items())
+            elif isinstance(asked, Cancel):
+                rows = [()] * await deferrals.cancel(connection, asked.number)
+            elif asked == CONCLUDE:
                 await connection.conclude()
                 concluded = True
             else:
+                statement, values = asked
                 cursor = await connection.execute(POSTGRES.render(statement), _adapted(values), binary=True)
                 if not concluded:
                     rows = await _rows_of(cursor)
                 elif late is not None:
                     late.append((rows, cursor))
-            statement, values = running.send(rows)
+            asked = running.send(rows)
     except StopIteration as end:
         answer: T = end.value
         return answer

@@ -49,7 +49,7 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
-from scenarioctl.stores.operations import Operation, Table
+from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
@@ -480,14 +480,13 @@ def _run(database: sqlite3.Connection, operation: Callable[[], Operation[T]]) ->
     """Ask *database* what *operation* yields; return what it returns."""
     running = operation()
     try:
-        statement, values = next(running)
+        asked = next(running)
         while True:
-            rows = (
-                []
-                if not statement
-                else database.execute(SQLITE.render(statement), _adapted(values)).fetchall()
-            )
-            statement, values = running.send(rows)
+            rows: list[Row] = []
+            if isinstance(asked, tuple) and asked != CONCLUDE:
+                statement, values = asked
+                rows = database.execute(SQLITE.render(statement), _adapted(values)).fetchall()
+            asked = running.send(rows)
     except StopIteration as end:
         answer: T = end.value
         return answer
