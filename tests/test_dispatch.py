@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.actions import running
+from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
@@ -303,11 +304,8 @@ def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) 
 def test_more_runs_may_wait_than_draft(place: Place) -> None:
     came = asyncio.Event()
 
-    async def waiting(run: FakeRun) -> None:
-        assert run.on_wait is not None
-        await run.on_wait("webhook 6f1c")
-        await came.wait()
-        await run.on_wait("")
+    async def waiting(run: FakeRun) -> Wait | None:
+        return None if came.is_set() else Wait(step="webhook 6f1c", seconds=0.05)
 
     ids = [f"waits-{number}" for number in range(5)]
     FakeRun.plays = dict.fromkeys(ids, waiting)
@@ -328,16 +326,15 @@ def test_more_runs_may_wait_than_draft(place: Place) -> None:
 
 
 def test_a_stop_gives_its_runs_back_and_another_worker_repeats_them_at_once(place: Place) -> None:
-    async def waiting(run: FakeRun) -> None:
+    async def waiting(run: FakeRun) -> Wait | None:
         await run.announce("Waiting")
-        if len(began) == 1:
-            await run.wait("webhook 6f1c", 3600)
+        return Wait(step="webhook 6f1c", seconds=3600) if len(began) == 1 else None
 
     began: list[str] = []
 
-    async def begin(run: FakeRun) -> None:
+    async def begin(run: FakeRun) -> Wait | None:
         began.append(run.id)
-        await waiting(run)
+        return await waiting(run)
 
     FakeRun.plays = {"one": begin}
 

@@ -11,7 +11,7 @@ import pytest
 
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems
-from scenarioctl.actions.running import Run
+from scenarioctl.actions.running import Run, Wait
 from scenarioctl.actions.webhook import webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
@@ -19,6 +19,7 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, 
 from scenarioctl.formats.compression import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
+from scenarioctl.operations.runs import wait_for
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.runtime.table import load_bundled
@@ -77,9 +78,6 @@ class Stage:
             await self.meanwhile()
         await asyncio.sleep(0)
 
-    async def _note(self, what: str) -> None:
-        self.waits.append(what)
-
     def web(self, *answers: Any) -> Web:
         web = Web(*answers)
         self.app.resources.outgoing[()] = web  # type: ignore[assignment]
@@ -92,11 +90,27 @@ class Stage:
             await self.keep(found)
             for uuid, content in events:
                 await self.post(uuid, content)
-            running = Run(self.app, "scenario1", found, on_wait=self._note)
-            await running.go()
-            return running
+            return await self.legs(found)
 
         return finish(go())
+
+    async def legs(self, found: Diagram) -> Run:
+        """Take each leg with a run of its own, as another process would; the last one has what all of them left."""
+        running = Run(self.app, "scenario1", found, key="scenario1 1")
+        legs = [running]
+        wait = await running.go()
+        while wait is not None:
+            self.waits.append(wait.step)
+            waited = await wait_for(self.app, wait, job="scenario1")
+            saved = json.loads(json.dumps(running.save()))
+            running = Run(self.app, "scenario1", found, key="scenario1 1")
+            running.restore(saved)
+            legs.append(running)
+            wait = await running.go(waited=waited)
+        running.lines = [line for leg in legs for line in leg.lines]
+        running.drafts = [draft for leg in legs for draft in leg.drafts]
+        running.used_events = {uuid: id for leg in legs for uuid, id in leg.used_events.items()}
+        return running
 
     async def keep(self, found: Diagram) -> None:
         await self.app.store.put_scenario(
@@ -447,7 +461,7 @@ class TestWebhook:
         ]
         assert text_of(running.drafts[0]) == "late"
         assert stage.slept == [0.5, 0.5, 0.5]
-        assert stage.waits == [f"webhook {UUID}", ""]
+        assert stage.waits == [f"webhook {UUID}"]
 
     def test_the_store_is_only_asked_again_when_somebody_wrote(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
@@ -463,11 +477,11 @@ class TestWebhook:
             return await newest(*arguments, **options)
 
         monkeypatch.setattr(stage.app.store, "newest_event", count)
-        finish(Run(stage.app, "scenario1", found).go())
+        finish(stage.legs(found))
 
         assert stage.slept == [0.5] * 20
-        # At first, and a last time before it gives up.
-        assert asked == 2
+        # When the leg ends, when the wait begins, and a last time before it gives up.
+        assert asked == 3
 
     def test_a_webhook_that_nobody_calls_ends_what_lies_behind_it(self, stage: Stage) -> None:
         nodes = [webhook(timeout=1), remark("behind"), ("delay", {"seconds": 5}), remark("beside")]
@@ -483,7 +497,7 @@ class TestWebhook:
         assert [draft.node for draft in running.drafts] == ["d"]
         assert running.failure == running.lines[1]
         assert isinstance(running.error, TimedOut)
-        assert stage.waits == [f"webhook {UUID}", ""]
+        assert stage.waits == [f"webhook {UUID}"]
 
     def test_a_step_that_is_not_run_is_judged_all_the_same(self, stage: Stage) -> None:
         nodes = [webhook(timeout=1), ("action", transfer_form(target_assetId=1984, target_symbol=""))]
@@ -545,8 +559,7 @@ class TestWebhook:
                 used_events=first.used_events,
             )
             assert await stage.app.store.finish_run(finished, retention=Retention())
-            second = Run(stage.app, "scenario1", found)
-            await second.go()
+            second = await stage.legs(found)
             await stage.post(UUID, {"n": 2})
             third = Run(stage.app, "scenario1", found)
             await third.go()
@@ -558,31 +571,19 @@ class TestWebhook:
             {UUID: 2},
         )
 
-    def test_many_runs_that_wait_ask_less_often(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scenarioctl.actions.webhook._waiting", 9_999)
-        stage.run(diagram(webhook(timeout=15)))
-
-        assert stage.slept == [10.0, 5.0]
-
-    def test_a_cancelled_run_can_be_read(self, stage: Stage) -> None:
+    def test_a_leg_ends_where_the_run_waits(self, stage: Stage) -> None:
         found = diagram(remark("x"), webhook(), edges="ab")
 
-        async def go() -> Run:
+        async def go() -> tuple[Run, Wait | None]:
             await stage.keep(found)
-            running = Run(stage.app, "scenario1", found, on_wait=stage._note)
-            work = asyncio.ensure_future(running.go())
-            while not stage.slept:
-                await asyncio.sleep(0)
-            work.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await work
-            return running
+            running = Run(stage.app, "scenario1", found)
+            return running, await running.go()
 
-        running = finish(go())
+        running, wait = finish(go())
 
+        assert wait == Wait(step=f"webhook {UUID}", seconds=3600, webhook=UUID)
         assert [draft.node for draft in running.drafts] == ["a"]
         assert running.lines[1:] == [says("POST", UUID, "3600")]
-        assert stage.waits == [f"webhook {UUID}"]
 
     @pytest.mark.parametrize(
         ("timeout", "sentence"),
@@ -607,7 +608,7 @@ class TestDelay:
         assert stage.slept == [1.5, 60.0]
         assert running.lines == ["Waiting 1.5 s", "Waiting 60 s"]
         # A short pause is nothing to tell of.
-        assert stage.waits == ["delay 60 s", ""]
+        assert stage.waits == ["delay 60 s"]
 
     def test_the_length_may_come_from_a_webhook(self, stage: Stage) -> None:
         stage.run(diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"), (UUID, {"wait": 7}))
@@ -631,6 +632,27 @@ class TestHttp:
         ]
         assert text_of(running.drafts[0]) == "1.5 200 1 Ann"
         assert running.drafts == running.drafts[:1]
+
+    def test_a_request_that_sends_has_a_key_which_each_attempt_at_the_run_repeats(self, stage: Stage) -> None:
+        own = {"key": "idempotency-key", "value": "mine"}
+        forms = [
+            {"url": "https://h/a", "method": "post"},
+            {"url": "https://h/b", "method": "delete", "headers": [own]},
+            {"url": "https://h/c", "method": "get"},
+        ]
+        found = diagram(*[("http", form) for form in forms])
+
+        def keys(run: str) -> list[str | None]:
+            web = stage.web({}, {}, {})
+            finish(Run(stage.app, "scenario1", found, key=run).go())
+            named = [{name.lower(): value for name, value in sent.headers} for sent in web.sent]
+            return [headers.get("idempotency-key") for headers in named]
+
+        first, again, next_one = keys("scenario1 1"), keys("scenario1 1"), keys("scenario1 2")
+
+        assert first == again
+        assert first[1:] == next_one[1:] == ["mine", None]
+        assert first[0] not in (next_one[0], None)
 
     def test_a_number_of_an_answer_is_an_amount(self, stage: Stage) -> None:
         stage.web({"price": 1.5})

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.actions import running
+from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest
@@ -86,7 +87,8 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-Play = Callable[["FakeRun"], Awaitable[None]]
+#: One leg.
+Play = Callable[["FakeRun"], Awaitable[Wait | None]]
 
 
 async def draft(run: "FakeRun") -> None:
@@ -108,18 +110,23 @@ class FakeRun:
         diagram: object,
         *,
         summary: str = "",
-        on_wait: Callable[[str], Awaitable[None]] | None = None,
+        key: str = "",
         on_step: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.app, self.id, self.on_wait, self.on_step = app, id, on_wait, on_step
+        self.app, self.id, self.on_step = app, id, on_step
+        #: How many legs it has had.
+        self.leg = 0
+        self.spent = 0.0
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         self.used_events: dict[str, int] = {}
         self.outcomes: dict[str, StepOutcome] = {}
         self.failure = ""
 
-    async def go(self) -> None:
-        await self.plays.get(self.id, draft)(self)
+    async def go(self, *, waited: float = 0.0) -> Wait | None:
+        wait = await self.plays.get(self.id, draft)(self)
+        self.leg += 1
+        return wait
 
     def failure_line(self, failure: str) -> str:
         return f"run failed: {failure.removeprefix(f'{NO_TRANSACTION}: ')}"
@@ -128,12 +135,6 @@ class FakeRun:
         assert self.on_step is not None
         self.lines.append(line)
         await self.on_step()
-
-    async def wait(self, step: str, seconds: float) -> None:
-        assert self.on_wait is not None
-        await self.on_wait(step)
-        await self.app.sleep(seconds)
-        await self.on_wait("")
 
 
 class PromptStore(SqliteStore):
@@ -298,9 +299,11 @@ def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
 
 
 def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> None:
-        await run.wait("webhook 6f1c", 50)
+    async def waiting(run: FakeRun) -> Wait | None:
+        if not run.leg:
+            return Wait(step="webhook 6f1c", seconds=50)
         run.lines.append("went on")
+        return None
 
     FakeRun.plays = {"first": waiting, "second": waiting}
     worker = bench.worker(capacity=1)
@@ -355,13 +358,15 @@ def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -
     at_once: list[int] = []
     busy = 0
 
-    async def waiting(run: FakeRun) -> None:
+    async def waiting(run: FakeRun) -> Wait | None:
         nonlocal busy
-        await run.wait("delay", 5)
+        if not run.leg:
+            return Wait(step="delay", seconds=5)
         busy += 1
         at_once.append(busy)
         await run.app.sleep(1)
         busy -= 1
+        return None
 
     ids = [f"job{number}" for number in range(7)]
     FakeRun.plays = dict.fromkeys(ids, waiting)
@@ -975,8 +980,8 @@ def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> No
         await asyncio.sleep(0.05)
         run.lines.append("ended")
 
-    async def late(run: FakeRun) -> None:
-        await run.wait("webhook 6f1c", 3600)
+    async def late(run: FakeRun) -> Wait | None:
+        return Wait(step="webhook 6f1c", seconds=3600)
 
     FakeRun.plays = {"soon": soon, "late": late}
     worker = bench.worker()
@@ -1002,11 +1007,12 @@ def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> No
 
 
 def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> None:
-        run.lines.append("drafted")
-        run.lines.append("Waiting")
-        await run.wait("webhook 6f1c", 50)
+    async def waiting(run: FakeRun) -> Wait | None:
+        if not run.leg:
+            run.lines += ["drafted", "Waiting"]
+            return Wait(step="webhook 6f1c", seconds=50)
         run.lines.append("went on")
+        return None
 
     FakeRun.plays = {"one": waiting}
 
@@ -1026,9 +1032,9 @@ def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> No
 
 
 def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> None:
+    async def waiting(run: FakeRun) -> Wait | None:
         run.lines.append("Waiting")
-        await run.wait("webhook 6f1c", 3600)
+        return Wait(step="webhook 6f1c", seconds=3600)
 
     FakeRun.plays = {"one": waiting}
 
@@ -1056,8 +1062,8 @@ def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> No
 
 
 def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> None:
-        await run.wait("webhook 6f1c", 3600)
+    async def waiting(run: FakeRun) -> Wait | None:
+        return Wait(step="webhook 6f1c", seconds=3600)
 
     async def serve(worker: Worker, seconds: int) -> None:
         stop = asyncio.Event()
@@ -1118,9 +1124,9 @@ def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
             "Sleeping",
         ]
 
-    async def waiting(run: FakeRun) -> None:
+    async def waiting(run: FakeRun) -> Wait | None:
         run.lines.append("Waiting")
-        await run.wait("webhook 6f1c", 3600)
+        return Wait(step="webhook 6f1c", seconds=3600)
 
     FakeRun.plays = {"one": waiting}
     play(bench, bench.worker(), story=story)

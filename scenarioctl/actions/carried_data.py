@@ -1,8 +1,8 @@
 """Data that the draft of one step gives to later ones: the minimum received of a swap, as the amount of a transfer."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.placeholders import Data, first_names, has_numbered
@@ -16,12 +16,24 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Earlier:
+    """A draft that gives data to later steps."""
+
+    #: Chain, id and name of the asset that it brings; None if it brings none, or an unknown one.
+    received: tuple[str, str, str] | None
+    #: As `Drafted.after`.
+    after: tuple[str, ...]
+    #: None if it was drafted before a wait.
+    transaction: "UnsignedTransaction | None" = None
+
+
 class CarriedData:
     """The drafts of a diagram that later steps take data from, and the steps filled with it."""
 
     def __init__(self, diagram: Diagram) -> None:
         self._data = Data(diagram.numbering, partial=True)
-        self._drafts: dict[str, Drafted] = {}
+        self._earlier: dict[str, _Earlier] = {}
         #: The diagram, in which neighbors of a step are filled too.
         self.diagram = diagram.with_neighbors(self.fill_near)
         #: Step -> the nodes whose data was in its neighbors.
@@ -49,17 +61,18 @@ class CarriedData:
     def _check_asset(self, sources: set[str], drafted: "Drafted") -> None:
         """Refuse a step that sends another asset than the swaps in *sources* bring, or from another chain."""
         for source in sorted(sources):
-            received, sent = self._drafts[source].received, drafted.sent
-            if received is None or sent is None or (received.chain, received.id) == (sent.chain, sent.id):
+            received, sent = self._earlier[source].received, drafted.sent
+            if received is None or sent is None or received[:2] == (sent.chain, sent.id):
                 continue
+            chain, _, name = received
             raise InvalidRequest(
-                f"it sends {sent.display_name} from {sent.chain}, but uses the minimum received of the swap in node {shorten(source)}, {received.display_name} on {received.chain}: expected the same asset on the same chain"
+                f"it sends {sent.display_name} from {sent.chain}, but uses the minimum received of the swap in node {shorten(source)}, {name} on {chain}: expected the same asset on the same chain"
             )
 
     def _needs(self, sources: set[str]) -> tuple[str, ...]:
         """Return *sources* and the nodes that they need, whose transactions have to be in a block before, in order."""
-        needed = {name for source in sources for name in (*self._drafts[source].after, source)}
-        return tuple(name for name in self._drafts if name in needed)
+        needed = {name for source in sources for name in (*self._earlier[source].after, source)}
+        return tuple(name for name in self._earlier if name in needed)
 
     def add(self, node: Node, drafted: "Drafted") -> "Drafted":
         """Keep the data of *drafted*, and return it with a warning if other transactions have to come before it.
@@ -77,19 +90,39 @@ class CarriedData:
         step = find_step(node)
         if step is not None and step.data is not None and drafted.data is not None:
             self._data.add(step.data, drafted.data, node=node.id)
-            self._drafts[node.id] = drafted
+            brought = drafted.received
+            self._earlier[node.id] = _Earlier(
+                received=None if brought is None else (brought.chain, brought.id, brought.display_name),
+                after=drafted.after,
+                transaction=drafted.transaction,
+            )
         return drafted
+
+    def save(self) -> dict[str, Any]:
+        """Return what `restore` takes, as JSON."""
+        return {node: [earlier.received, earlier.after] for node, earlier in self._earlier.items()}
+
+    def restore(self, saved: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
+        """Go on with the drafts that `save` returned, and with the *contents* that each node gave."""
+        for node in self.diagram.nodes:
+            step = find_step(node)
+            if node.id in saved and step is not None and step.data is not None:
+                received, after = saved[node.id]
+                self._data.add(step.data, contents[node.id], node=node.id)
+                self._earlier[node.id] = _Earlier(
+                    received=None if received is None else tuple(received), after=tuple(after)
+                )
 
     def is_needed(self, earlier: Node, node: Node) -> bool:
         """Return whether *earlier* is drafted before *node* for its data.  One too many costs time only."""
         step = find_step(earlier)
-        if step is None or step.data is None or earlier.id in self._drafts:
+        if step is None or step.data is None or earlier.id in self._earlier:
             return False
         return has_numbered(node.form) or bool(first_names(node.form) & {step.data.name, earlier.id})
 
     def transactions(self, nodes: Sequence[str]) -> "list[UnsignedTransaction]":
         """Return the transactions of *nodes*, which were added."""
-        return [self._drafts[node].transaction for node in nodes]
+        return [transaction for node in nodes if (transaction := self._earlier[node].transaction) is not None]
 
 
 async def draft_carried(

@@ -16,7 +16,7 @@ from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run
+    from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
     from scenarioctl.formats.diagram_builder import DiagramBuilder
 
@@ -54,11 +54,18 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_delay(node)
 
 
-async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
+    from scenarioctl.actions.running import Wait
+
     seconds = read_delay(node)
+    if running.wait is not None:
+        return running.wait if running.wait.seconds else None
     running.say(f"Waiting {to_text(seconds)} s")
-    async with running.waiting(f"delay {to_text(seconds)} s" if seconds > _SHORT else ""):
+    if seconds > _SHORT:
+        return Wait(step=f"delay {to_text(seconds)} s", seconds=float(seconds))
+    with running.pausing():
         await running.app.sleep(float(seconds))
+    return None
 
 
 def read_delay(node: Node) -> Decimal:

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.formats.diagram_builder import DiagramBuilder
 
+#: Methods that change nothing on the server.
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -102,7 +106,7 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     from scenarioctl.outgoing.client import place_of
 
-    request = read_request(node)
+    request = _once(read_request(node), f"{running.key} {node.id}")
     what = f"{request.method} {place_of(request.url)}"
     await running.announce(f"Requesting {what}")
     try:
@@ -113,6 +117,17 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     running.say(f"{what}: {answer.status} in {answer.milliseconds} ms{tries}")
     found = {"status": answer.status, "headers": answer.headers, "body": answer.body}
     running.data.add(DATA, found, node=node.id)
+
+
+def _once(request: WebRequest, key: str) -> WebRequest:
+    """Return *request*, if it is one that sends, with a key by which the server can tell that it is sent again.
+
+    The header is that of draft-ietf-httpapi-idempotency-key-header; a scenario's own takes precedence.
+    """
+    if request.method in _READING or any(name.lower() == "idempotency-key" for name, _ in request.headers):
+        return request
+    header = ("Idempotency-Key", sha256(key.encode(errors="replace")).hexdigest()[:32])
+    return replace(request, headers=(*request.headers, header))
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:

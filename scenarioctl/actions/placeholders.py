@@ -84,6 +84,10 @@ class Data:
         else:
             self._events.insert(0, content)
 
+    def contents(self) -> list[tuple[str, Any]]:
+        """Return what was added, oldest first, by the node that it is of."""
+        return [(node, self._answers[node]) for node in self._kinds]
+
     def find(self, placeholder: "Placeholder") -> Any:
         """Return the data for *placeholder*; Unfillable if there is none.
 

@@ -1,9 +1,9 @@
 """A run: the steps of a diagram executed in order, with their log and their drafts."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
@@ -18,15 +18,29 @@ if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
 
-OnWait = Callable[[str], Awaitable[None]]
 OnStep = Callable[[], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
 
 
+#: The most characters of what a run carries over a wait, as JSON.
+STATE_MAX = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """What a run waits for before its next leg."""
+
+    #: As jobs show it: `webhook 6f1c…`.
+    step: str
+    seconds: float
+    #: UUID of the webhook whose event ends it sooner; empty if nothing does.
+    webhook: str = ""
+
+
 class Run:
-    """One execution of a scenario.
+    """One execution of a scenario, in legs: each from where it waited, or from the start, to the next wait or to the end.
 
     Its log and drafts can be read at any time, even after it was canceled or failed with a bug.
     """
@@ -38,12 +52,14 @@ class Run:
         diagram: Diagram,
         *,
         summary: str = "",
-        on_wait: OnWait | None = None,
+        key: str = "",
         on_step: OnStep | None = None,
     ) -> None:
         self.app = app
         #: Id of the scenario, and so of its job.
         self.id = id
+        #: The same for each attempt at this run, and for no other run.
+        self.key = key
         self.summary = summary
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
@@ -59,35 +75,46 @@ class Run:
         self.data = Data(diagram.numbering)
         #: Webhook uuid -> the event that this run uses.
         self.events: dict[str, WebhookEvent] = {}
-        #: Time limit of the run, without the time it waits for webhooks and delays.
+        #: What it waits for; while its step is taken again, what is left of that.
+        self.wait: Wait | None = None
+        #: Time limit of the leg, without pauses.
         self.limit: asyncio.Timeout | None = None
+        #: Seconds that its legs have taken.
+        self.spent = 0.0
         self._carried = CarriedData(diagram)
         self._diagram = diagram
-        self._on_wait = on_wait
         self._on_step = on_step
+        #: The node that waits; empty before the first leg.
+        self._at = ""
         #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
         self._several = False
         #: Name of a swap's data or node id of a swap -> the node of the swap, if it failed.
         self._lost: dict[str, str] = {}
-        #: Steps that draft a transaction.
-        self._drafting = 0
+        #: Steps that draft a transaction, and transactions of earlier legs.
+        self._drafting = self._drafted = 0
 
-    async def go(self) -> None:
-        """Run every step.  Failures go to `failure` and `lines`; only bugs raise."""
+    async def go(self, *, waited: float = 0.0) -> Wait | None:
+        """Take the steps of one leg, after the run has *waited* so many seconds; return what it waits for then, None at its end.
+
+        Failures go to `failure` and `lines`; only bugs raise.
+        """
         import asyncio
 
         try:
             nodes = self._diagram.in_order()
         except ScenarioctlError as error:
             self._fail(f"The scenario cannot be run: {error}", error)
-            return
+            return None
         before = self._diagram.incoming
         steps = [step for node in nodes if (step := find_step(node)) is not None]
         self._several = sum(step.tx_type != "" for step in steps) > 1
         self._drafting = sum(step.draft is not None for step in steps)
         filled = self._diagram.with_neighbors(self._fill_near)
-        for node in nodes:
+        first = next((place for place, node in enumerate(nodes) if node.id == self._at), 0)
+        if self.wait is not None:
+            self.wait = replace(self.wait, seconds=max(0.0, self.wait.seconds - waited))
+        for node in nodes[first:]:
             stopper = next(
                 (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
             )
@@ -95,9 +122,52 @@ class Run:
                 self._stopped[node.id] = stopper
                 await self._leave_out(node, stopper)
             else:
-                await self._take(filled, node)
+                self.wait = await self._take(filled, node)
+                if self.wait is not None:
+                    self._at = node.id
+                    return self.wait
             # Let other tasks run between steps.
             await asyncio.sleep(0)
+        return None
+
+    def save(self) -> dict[str, Any]:
+        """Return what the next leg goes on with, as JSON; lines, drafts and used events of this leg are not in it."""
+        if self.wait is None:
+            raise RuntimeError(f"the run of {self.id} does not wait")
+        return {
+            "at": self._at,
+            "wait": vars(self.wait),
+            "spent": self.spent,
+            "data": self.data.contents(),
+            "carried": self._carried.save(),
+            "events": [vars(event) for event in self.events.values()],
+            "outcomes": self.outcomes,
+            "failure": self.failure,
+            "stopped": self._stopped,
+            "lost": self._lost,
+            "drafted": self._made,
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on where the run stood whose `save` returned *saved*; KeyError and the like if somebody has damaged it."""
+        self._at, self.wait, self.spent = saved["at"], Wait(**saved["wait"]), saved["spent"]
+        nodes = {node.id: node for node in self._diagram.nodes}
+        for node, content in saved["data"]:
+            step = find_step(nodes[node])
+            if step is None or step.data is None:
+                raise ValueError(node)
+            self.data.add(step.data, content, node=node)
+        self._carried.restore(saved["carried"], dict(saved["data"]))
+        self.events = {event["uuid"]: WebhookEvent(**event) for event in saved["events"]}
+        self.outcomes = {node: StepOutcome(outcome) for node, outcome in saved["outcomes"].items()}
+        self.failure = saved["failure"]
+        self._stopped, self._lost = dict(saved["stopped"]), dict(saved["lost"])
+        self._drafted = saved["drafted"]
+
+    @property
+    def _made(self) -> int:
+        """How many transactions it has drafted."""
+        return self._drafted + sum(draft.spec_version is not None for draft in self.drafts)
 
     def say(self, line: str) -> None:
         """Add a line to the log."""
@@ -112,33 +182,13 @@ class Run:
 
     def failure_line(self, failure: str) -> str:
         """Return the log line for a failed run, with the number of drafts that are missing."""
-        made = sum(draft.spec_version is not None for draft in self.drafts)
-        missing = self._drafting - made
+        missing = self._drafting - self._made
         share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
         return f"{RUN_FAILED}: {share}{failure.removeprefix(f'{NO_TRANSACTION}: ')}"
 
-    @asynccontextmanager
-    async def waiting(self, what: str) -> AsyncIterator[None]:
-        """Publish what the run waits for while it waits; an empty *what* is not published.
-
-        A stop of the worker does not wait for a run in here.
-        """
-        with self._uncounted():
-            if not what or self._on_wait is None:
-                yield
-                return
-            await self._on_wait(what)
-            try:
-                yield
-            except ScenarioctlError:
-                await self._on_wait("")
-                raise
-            # After a cancellation or a bug the worker clears it with the run.
-            await self._on_wait("")
-
     @contextmanager
-    def _uncounted(self) -> Iterator[None]:
-        """Pause the time limit of the run."""
+    def pausing(self) -> Iterator[None]:
+        """Pause the time limit of the leg."""
         import asyncio
 
         end = self.limit.when() if self.limit is not None else None
@@ -181,24 +231,27 @@ class Run:
             )
         )
 
-    async def _take(self, diagram: Diagram, node: Node) -> None:
+    async def _take(self, diagram: Diagram, node: Node) -> Wait | None:
+        """Take a step; return what has to be waited for before it is taken again."""
         step = find_step(node)
         if step is None:
             self.outcomes[node.id] = StepOutcome.SKIPPED
             self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
-            return
+            return None
         lost = next(filter(None, map(self._lost.get, sorted(first_names(node.form)))), "")
         if lost and not step.is_shared:
             self._lost[node.id] = lost
             await self._leave_out(node, lost)
-            return
+            return None
         unfilled, node = node, _fill_node(step, node, self.data)
         try:
             if step.draft is not None:
                 await self._draft(step, step.draft, diagram, node, unfilled)
                 self.outcomes[node.id] = StepOutcome.DRAFTED
             elif step.run is not None:
-                await step.run(self, diagram, node)
+                wait = await step.run(self, diagram, node)
+                if wait is not None:
+                    return wait
                 self.outcomes[node.id] = StepOutcome.DONE
         except ScenarioctlError as error:
             self.outcomes[node.id] = StepOutcome.FAILED
@@ -209,6 +262,7 @@ class Run:
             else:
                 self._stopped[node.id] = node.id
                 self._fail(f"{_named(node)} failed: {error.statement}", error)
+        return None
 
     def _fill_near(self, near: Node, node: Node) -> Node:
         self._carried.note_near(near, node)

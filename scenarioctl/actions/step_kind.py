@@ -14,7 +14,7 @@ from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
-    from scenarioctl.actions.running import Run
+    from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
 
@@ -94,8 +94,9 @@ class StepKind:
     draft: DraftStep | None = None
     #: Raise what is wrong with a step that drafts nothing.
     check: Callable[["Application", Diagram, Node], object] | None = None
-    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are then left out.
-    run: Callable[["Run", Diagram, Node], Awaitable[None]] | None = None
+    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are then left out.  It takes no
+    #: longer than the requests that it makes: a `Wait` that it returns comes before it is done again, and is in `Run.wait` then.
+    run: Callable[["Run", Diagram, Node], Awaitable["Wait | None"]] | None = None
     data: StepData | None = None
 
     #: Return what is read of a form, if the editor keeps more in it.

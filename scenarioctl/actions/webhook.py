@@ -16,20 +16,12 @@ from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run
+    from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
     from scenarioctl.formats.diagram_builder import DiagramBuilder
-    from scenarioctl.model.jobs import WebhookEvent
 
 #: Seconds that a run waits by default.
 DEFAULT_TIMEOUT = Decimal(3600)
-
-#: Seconds between two polls of the store, and the most polls of all waiting runs in a second.
-_PAUSE = 0.5
-_LOOKS = 1000
-
-#: Waiting runs of this process.
-_waiting = 0
 
 BOX = EditorBox(type="webhook", label="Webhook", image="./webhook.svg")
 
@@ -59,49 +51,28 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_timeout(node)
 
 
-async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
+    from scenarioctl.actions.running import Wait
+
     uuid, timeout = read_webhook(node), read_timeout(node)
-    event = running.events.get(uuid)
-    if event is None:
-        event = await _await_event(running, uuid, timeout)
-        running.events[uuid] = event
-        running.used_events[uuid] = event.id
-        running.say(f"Webhook {uuid}: using event {event.id}")
-    else:
+    if (former := running.events.get(uuid)) is not None:
         # A run uses one event of a webhook: a second step for the same webhook gets it too.
-        running.say(f"Webhook {uuid}: using event {event.id} again")
+        running.say(f"Webhook {uuid}: using event {former.id} again")
+        running.data.add(DATA, former.content, node=node.id)
+        return None
+    if running.wait is None:
+        running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
+    event = await running.app.store.newest_event(uuid, job=running.id)
+    if event is None:
+        wait = running.wait or Wait(step=f"webhook {uuid}", seconds=float(timeout), webhook=uuid)
+        if not wait.seconds:
+            raise TimedOut(f"no event was posted to /webhook/{uuid} within {to_text(timeout)} s")
+        return wait
+    running.events[uuid] = event
+    running.used_events[uuid] = event.id
+    running.say(f"Webhook {uuid}: using event {event.id}")
     running.data.add(DATA, event.content, node=node.id)
-
-
-async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookEvent":
-    """Return the newest event that the job has not used, as soon as there is one; TimedOut after *timeout* seconds."""
-    global _waiting
-    store = running.app.store
-    running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
-    # First the token: an event that comes in between is seen the next time.
-    token = await store.change_token()
-    event = await store.newest_event(uuid, job=running.id)
-    if event is not None:
-        return event
-    _waiting += 1
-    try:
-        async with running.waiting(f"webhook {uuid}"):
-            left = float(timeout)
-            while left > 0:
-                # Bound the polls of all waiting runs together.
-                pause = min(left, max(_PAUSE, _waiting / _LOOKS))
-                await running.app.sleep(pause)
-                left -= pause
-                newest = await store.change_token()
-                if newest == token and left > 0:
-                    continue
-                token = newest
-                event = await store.newest_event(uuid, job=running.id)
-                if event is not None:
-                    return event
-    finally:
-        _waiting -= 1
-    raise TimedOut(f"no event was posted to /webhook/{uuid} within {to_text(timeout)} s")
+    return None
 
 
 def read_timeout(node: Node) -> Decimal:

@@ -22,7 +22,7 @@ from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
 from scenarioctl.operations.job_runs import RunRow, Span, describe_run, span_of_run
 from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
 from scenarioctl.operations.results import Done, Result, read_page_size
-from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
+from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
 from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.job_texts import DAMAGED
@@ -204,10 +204,13 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
     started = app.clock()
-    run = Run(app, request.id, diagram, summary=stored.summary)
+    run = Run(app, request.id, diagram, summary=stored.summary, key=f"{request.id} {started} by hand")
     error: ScenarioctlError | None = None
     try:
-        await carry_out(run, timeout=timeout)
+        wait = await carry_out(run, timeout=timeout)
+        while wait is not None:
+            waited = await wait_for(app, wait, job=request.id)
+            wait = await carry_out(run, timeout=timeout, waited=waited)
     except ScenarioctlError as raised:
         error = raised
     if error is None and run.failure:

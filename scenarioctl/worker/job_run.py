@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, shorten
 from scenarioctl.model.jobs import PAUSED, SLEEPING, ClaimedJob, FinishedRun, Job, MempoolDraft, Overlap
-from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
+from scenarioctl.operations.runs import carry_out, closing_lines, retention_of, wait_for
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
 from scenarioctl.worker.capacity import Capacity, Place
@@ -137,12 +137,17 @@ class JobRun:
                 job.id,
                 await open_blob(session, claimed.blob, job.id),
                 summary=claimed.summary,
-                on_wait=lambda step: self._wait(step, [*outcome.lines, *run.lines]),
+                key=f"{job.id} {outcome.planned}",
                 on_step=lambda: self._log([*outcome.lines, *run.lines]),
             )
             outcome.run = run
             try:
-                await carry_out(run, timeout=job.schedule.timeout)
+                wait = await carry_out(run, timeout=job.schedule.timeout)
+                while wait is not None:
+                    await self._wait(wait.step, [*outcome.lines, *run.lines])
+                    waited = await wait_for(session, wait, job=job.id)
+                    await self._wait("", [*outcome.lines, *run.lines])
+                    wait = await carry_out(run, timeout=job.schedule.timeout, waited=waited)
                 outcome.failure = run.failure
             finally:
                 outcome.lines += run.lines
