@@ -4,12 +4,23 @@ A notification is due at a time of the callers' wall clock.  A claim makes it du
 claimed it ends before it has said what became of it.
 """
 
-from collections.abc import Collection, Mapping
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 from scenarioctl.model.jobs import FinishedRun
-from scenarioctl.model.notifications import NewNotification, NotificationEvent, QueuedNotification
+from scenarioctl.model.notifications import (
+    NewNotification,
+    NotificationEvent,
+    NotificationFormat,
+    QueuedNotification,
+)
+from scenarioctl.stores import statements
+from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
+from scenarioctl.stores.texts import clean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +35,11 @@ class OutboxFigures:
     error: str = ""
 
 
-class Outbox(Protocol):
-    """What every outbox does; `tests/test_outbox.py` shows it by example."""
+class Outbox:
+    """That of one store; `tests/test_outbox.py` shows it by example."""
+
+    def __init__(self, store: Asking) -> None:
+        self._store = store
 
     async def claim(
         self, *, now: int, until: int, limit: int, without: Collection[str] = ()
@@ -34,18 +48,45 @@ class Outbox(Protocol):
 
         None goes to a URL of *without*.  Of all callers, one gets a notification.
         """
+        due = {"now": now, "without": list(without)}
+        # Workers ask all the time, and hardly ever is one due.
+        if await self._store.read(partial(find, statements.IS_NOTIFICATION_DUE, **due)) is None:
+            return []
+        return await self._store.write(partial(_claim, until, {**due, "limit": limit}))
 
     async def retry(self, notification: QueuedNotification, *, due: int, error: str) -> None:
         """Count a failed attempt, and let the notification be due again at *due*, unless another has claimed it since."""
+        retry = partial(
+            find_all,
+            statements.RETRY_NOTIFICATION,
+            seq=notification.seq,
+            claimed=notification.due,
+            due=due,
+            error=clean(error),
+        )
+        await self._store.write(retry, alone=True)
 
     async def drop(self, notification: QueuedNotification) -> None:
         """Remove a notification: it is delivered, or given up."""
+        drop = partial(find_all, statements.DROP_NOTIFICATION, seq=notification.seq)
+        await self._store.write(drop, alone=True)
 
     async def prune(self, *, before: int, most: int) -> Mapping[str, int]:
         """Remove notifications created *before*, and the oldest of a job beyond *most*; return how many of each job."""
+        bounds = {"before": before, "most": most}
+        if await self._store.read(partial(find, statements.HAS_NOTIFICATIONS_TO_PRUNE, **bounds)) is None:
+            return {}
+        removed = await self._store.write(
+            partial(find_all, statements.PRUNE_NOTIFICATIONS, **bounds), alone=True
+        )
+        return Counter(job for (job,) in removed)
 
     async def figures(self) -> OutboxFigures:
         """Return how many notifications wait."""
+        ((queued, retrying, error),) = await self._store.read(
+            partial(find_all, statements.COUNT_NOTIFICATIONS)
+        )
+        return OutboxFigures(queued=queued, retrying=retrying, error=str(error))
 
 
 def notifications_of(run: FinishedRun, *, pauses: bool) -> list[NewNotification]:
@@ -59,3 +100,42 @@ def still_true(notifications: Collection[NewNotification], flagged: Collection[i
         replace(each, drafts=tuple(seq for seq in each.drafts if seq in flagged)) for each in notifications
     ]
     return [each for each in kept if each.drafts]
+
+
+def _claim(until: int, due: Mapping[str, object]) -> Operation[list[QueuedNotification]]:
+    rows = yield statements.DUE_NOTIFICATIONS, due
+    if rows:
+        yield statements.CLAIM_NOTIFICATIONS, {"seqs": [row[0] for row in rows], "until": until}
+    return _read_all(rows, due=until)
+
+
+def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
+    """Return the notifications in *rows*, which are due again at *due*, without those that this version can't read."""
+    found = []
+    for row in rows:
+        # A newer version may share the store, and one row must not hold up the others.
+        with suppress(ValueError):
+            found.append(_read(row, due=due))
+    return found
+
+
+def _read(row: Row, *, due: int) -> QueuedNotification:
+    """Return a notification without drafts if those are damaged; ValueError for an unknown event or format."""
+    seq, id, job, event, created, attempts, format, url, drafts, reason = row
+    try:
+        numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
+    except (ValueError, TypeError, RecursionError):
+        numbers = ()
+    return QueuedNotification(
+        seq=seq,
+        id=str(id),
+        job=str(job),
+        event=NotificationEvent(event),
+        created=created,
+        due=due,
+        attempts=attempts,
+        format=NotificationFormat(format),
+        url=str(url),
+        drafts=numbers,
+        reason=str(reason),
+    )

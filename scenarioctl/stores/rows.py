@@ -1,8 +1,6 @@
 """Rows of SQL stores, read as what they mean, and written alike.  A row that somebody has damaged hides no other."""
 
 import json
-from collections.abc import Iterable
-from contextlib import suppress
 from types import NoneType
 from typing import Any
 
@@ -16,12 +14,7 @@ from scenarioctl.model.jobs import (
     Schedule,
     WebhookEvent,
 )
-from scenarioctl.model.notifications import (
-    NotificationEvent,
-    NotificationFormat,
-    QueuedNotification,
-    read_stored_targets,
-)
+from scenarioctl.model.notifications import read_stored_targets
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule, read_steps
 from scenarioctl.stores.validation import damaged_event
 
@@ -29,8 +22,6 @@ from scenarioctl.stores.validation import damaged_event
 ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human"
 #: The columns that `read_run` takes.
 RUN_COLUMNS = "seq, planned, started, finished, drafts, failure, steps"
-#: The columns that `read_notifications` takes.
-NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 15
 
@@ -128,36 +119,4 @@ def read_run(row: tuple[Any, ...]) -> KeptRun:
         drafts=drafts,
         failure=failure,
         steps=read_steps(steps),
-    )
-
-
-def read_notifications(rows: Iterable[tuple[Any, ...]], *, due: int) -> list[QueuedNotification]:
-    """Return the notifications in *rows*, which are due again at *due*, without those that this version can't read."""
-    found = []
-    for row in rows:
-        # A newer version may share the store, and one row must not hold up the others.
-        with suppress(ValueError):
-            found.append(_read_notification(row, due=due))
-    return found
-
-
-def _read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
-    """Return a notification without drafts if those are damaged; ValueError for an unknown event or format."""
-    seq, id, job, event, created, attempts, format, url, drafts, reason = row
-    try:
-        numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
-    except (ValueError, TypeError, RecursionError):
-        numbers = ()
-    return QueuedNotification(
-        seq=seq,
-        id=str(id),
-        job=str(job),
-        event=NotificationEvent(event),
-        created=created,
-        due=due,
-        attempts=attempts,
-        format=NotificationFormat(format),
-        url=str(url),
-        drafts=numbers,
-        reason=str(reason),
     )

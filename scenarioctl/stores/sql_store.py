@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from scenarioctl.stores.operations import Operation, T
+from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.sent import SentTransactions
 
 
@@ -22,6 +23,9 @@ class SqlStore(ABC):
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         """Do as `operations.Asking` says."""
+
+    def outbox(self) -> Outbox:
+        return Outbox(self)
 
     def sent(self) -> SentTransactions:
         return SentTransactions(self)

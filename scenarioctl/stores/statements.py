@@ -39,3 +39,33 @@ SENT_OF_SCENARIOS = f"""
         FROM sent_transactions WHERE scenario {{among scenarios, text}} AND scenario <> ''
     ) AS ranked WHERE place = 1
 """
+
+# Notifications that are not delivered yet.
+
+_DUE = "FROM notifications WHERE due <= :now AND url {outside without, text}"
+IS_NOTIFICATION_DUE = f"SELECT seq {_DUE} LIMIT 1"
+DUE_NOTIFICATIONS = f"""
+    SELECT seq, id, job, event, created, attempts, format, url, drafts, reason {_DUE}
+    ORDER BY due, seq LIMIT :limit {{for_update}} {{skip_locked}}
+"""
+CLAIM_NOTIFICATIONS = "UPDATE notifications SET due = :until WHERE seq {among seqs, bigint}"
+RETRY_NOTIFICATION = """
+    UPDATE notifications SET due = :due, attempts = attempts + 1, error = :error WHERE seq = :seq AND due = :claimed
+"""
+DROP_NOTIFICATION = "DELETE FROM notifications WHERE seq = :seq"
+HAS_NOTIFICATIONS_TO_PRUNE = """
+    SELECT 1 WHERE EXISTS (SELECT 1 FROM notifications WHERE created < :before)
+        OR EXISTS (SELECT 1 FROM notifications GROUP BY job HAVING count(*) > :most)
+"""
+PRUNE_NOTIFICATIONS = """
+    DELETE FROM notifications WHERE created < :before OR seq IN (
+        SELECT seq FROM (
+            SELECT seq, row_number() OVER (PARTITION BY job ORDER BY seq DESC) AS place FROM notifications
+        ) AS placed WHERE place > :most
+    ) RETURNING job
+"""
+COUNT_NOTIFICATIONS = """
+    SELECT count(*) FILTER (WHERE attempts = 0 AND event <> 'draft_expiring'), count(*) FILTER (WHERE attempts > 0),
+        coalesce((SELECT error FROM notifications WHERE attempts > 0 ORDER BY due DESC LIMIT 1), '')
+    FROM notifications
+"""

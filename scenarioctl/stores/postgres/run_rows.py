@@ -1,6 +1,7 @@
 """What runs leave behind, in PostgreSQL: plain functions over a connection, whose transactions are the caller's."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,6 @@ from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
 from scenarioctl.stores.outbox import notifications_of, still_true
-from scenarioctl.stores.postgres import outbox
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
@@ -220,7 +220,7 @@ async def _write(connection: Connection, kept: Sequence[_KeptRun]) -> None:
         if each.notifications and any(draft.is_transaction for draft in each.run.drafts)
     ]
     if redrafted:
-        await outbox.forget_expiring(connection, redrafted)
+        await _forget_expiring(connection, redrafted)
     await _insert(
         connection,
         [
@@ -272,15 +272,21 @@ _DRAFTS = """
         ORDER BY place
 """
 _INSERT = _LINES + _DRAFTS
+#: The columns of `_notification_rows`.
+_NOTIFICATION = "id, job, event, created, format, url, drafts, reason"
+#: Their types, for `unnest`.
+_NOTIFICATION_TYPES = (
+    "%s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[]"
+)
 #: With notifications that name the drafts. A statement of a transaction that is concluded can't read those numbers first.
 _INSERT_AND_NOTIFY = f"""
     {_LINES}, drafts AS ({_DRAFTS} RETURNING job, seq, spec_version, tx)
-    INSERT INTO notifications ({outbox.COLUMNS}, due, attempts, error)
+    INSERT INTO notifications ({_NOTIFICATION}, due, attempts, error)
         SELECT id, n.job, event, created, format, url, coalesce(n.drafts, (
                 SELECT json_agg(seq ORDER BY seq)::text FROM drafts AS d
                 WHERE d.job = n.job AND spec_version IS NOT NULL AND tx <> '{NO_TRANSACTION}'
             ), '[]'), reason, created, 0, ''
-        FROM unnest({outbox.TYPES}) AS n ({outbox.COLUMNS})
+        FROM unnest({_NOTIFICATION_TYPES}) AS n ({_NOTIFICATION})
 """  # noqa: S608 - of constants
 _LINE = 3
 _DRAFT = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx", "human")
@@ -300,7 +306,7 @@ async def _insert(
             [
                 *(_columns(lines) if lines else [[]] * _LINE),
                 *(_columns(rows) if rows else [[]] * (1 + len(_DRAFT))),
-                *(_columns(outbox.notification_rows(notifications)) if notifications else ()),
+                *(_columns(_notification_rows(notifications)) if notifications else ()),
             ],
         )
 
@@ -457,7 +463,7 @@ async def flag_drafts(
             if (job in flagged or not flags) and lines[job]
         ],
     )
-    await outbox.put(connection, still_true(notifications, seqs))
+    await _notify(connection, still_true(notifications, seqs))
 
 
 async def note(connection: Connection, job: str, line: str, *, now: int) -> None:
@@ -476,3 +482,32 @@ async def prune_some(connection: Connection, *, now: int, retention: Retention) 
 
 def _bounded(seq: int) -> int:
     return max(-1, min(seq, INTEGER_MAX))
+
+
+def _notification_rows(notifications: Sequence[NewNotification]) -> list[tuple[Any, ...]]:
+    """Return the values of notifications; `drafts` is NULL if they are those of a run."""
+    return [
+        (
+            *(each.id, each.job, str(each.event), each.created, str(each.format), each.url),
+            *(None if each.has_run_drafts else json.dumps(list(each.drafts)), clean(each.reason)),
+        )
+        for each in notifications
+    ]
+
+
+async def _notify(connection: Connection, notifications: Sequence[NewNotification]) -> None:
+    """Store notifications that are not of a run."""
+    if notifications:
+        await connection.execute(
+            f"INSERT INTO notifications ({_NOTIFICATION}, due, attempts, error)"  # noqa: S608
+            f" SELECT {_NOTIFICATION}, created, 0, '' FROM unnest({_NOTIFICATION_TYPES}) AS n ({_NOTIFICATION})",
+            [list(column) for column in zip(*_notification_rows(notifications), strict=True)],
+        )
+
+
+async def _forget_expiring(connection: Connection, jobs: Collection[str]) -> None:
+    """Remove what was to be said of older drafts of the jobs, now that there are newer ones."""
+    await connection.execute(
+        "DELETE FROM notifications WHERE job = ANY(%s) AND event = 'draft_expiring' AND attempts = 0",
+        (list(jobs),),
+    )

@@ -49,7 +49,6 @@ from scenarioctl.stores.postgres.connections import Connection, Connections, Ser
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
-from scenarioctl.stores.postgres.outbox import PostgresOutbox
 from scenarioctl.stores.postgres.run_rows import Lines, Mark
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sql_store import SqlStore
@@ -403,9 +402,6 @@ class PostgresStore(SqlStore):
             ),
             tell=True,
         )
-
-    def outbox(self) -> PostgresOutbox:
-        return PostgresOutbox(self._read, self._write)
 
     # -- webhooks
 

@@ -1,5 +1,6 @@
 """What runs leave behind, in SQLite: plain functions over a connection, whose transactions are the caller's."""
 
+import json
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any
@@ -18,7 +19,6 @@ from scenarioctl.stores.job_texts import next_plan, write_steps
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
 from scenarioctl.stores.rows import ENTRY_COLUMNS, RUN_COLUMNS, read_entry, read_run
-from scenarioctl.stores.sqlite import outbox
 from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.sqlite.scenario_rows import exists
@@ -99,8 +99,8 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
     )
     if run.notifications:
         if drafts:
-            outbox.forget_expiring(database, run.job)
-        outbox.put(database, notifications_of(run, pauses=pauses), run_drafts=drafts)
+            _forget_expiring(database, run.job)
+        _notify(database, notifications_of(run, pauses=pauses), run_drafts=drafts)
     return True
 
 
@@ -230,7 +230,7 @@ def flag_drafts(
     for job, texts in lines.items():
         if (job in flagged or not flags) and exists(database, job):
             add_lines(database, job, texts, now, DEFAULT_RETENTION)
-    outbox.put(database, still_true(notifications, seqs))
+    _notify(database, still_true(notifications, seqs))
 
 
 def note(database: Connection, job: str, line: str, *, now: int) -> None:
@@ -339,3 +339,26 @@ def _read_line(row: tuple[Any, ...]) -> LogLine:
     if type(written) is not int or type(text) is not str:
         written, text = 0, "This line is damaged in the store"
     return LogLine(seq=seq, job=job, written=written, text=text)
+
+
+def _notify(
+    database: Connection, notifications: Sequence[NewNotification], *, run_drafts: Sequence[int] = ()
+) -> None:
+    """Store notifications; *run_drafts* are the numbers of the transactions that a run drafted."""
+    for each in notifications:
+        drafts = run_drafts if each.has_run_drafts else each.drafts
+        database.execute(
+            "INSERT INTO notifications (id, job, event, created, due, attempts, format, url, drafts, reason, error)"
+            " VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, '')",
+            (
+                *(each.id, each.job, each.event, each.created, each.created),
+                *(each.format, each.url, json.dumps(list(drafts)), clean(each.reason)),
+            ),
+        )
+
+
+def _forget_expiring(database: Connection, job: str) -> None:
+    """Remove what was to be said of older drafts of the job, now that there are newer ones."""
+    database.execute(
+        "DELETE FROM notifications WHERE job = ? AND event = 'draft_expiring' AND attempts = 0", (job,)
+    )

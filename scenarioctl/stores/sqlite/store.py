@@ -55,7 +55,6 @@ from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
-from scenarioctl.stores.sqlite.outbox import SqliteOutbox
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
@@ -386,9 +385,6 @@ class SqliteStore(SqlStore):
         await self._write(
             partial(run_rows.flag_drafts, flags=flags, now=now, lines=lines, notifications=notifications)
         )
-
-    def outbox(self) -> SqliteOutbox:
-        return SqliteOutbox(self._read, self._write)
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         check_text(uuid, field="webhook")
