@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,12 +27,13 @@ from scenarioctl.errors import (
     StoreUnavailable,
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
-from scenarioctl.stores import create_store, open_store
-from scenarioctl.stores.postgres import connections, errors, event_rows, run_rows
+from scenarioctl.stores import create_store, events, open_store
+from scenarioctl.stores.postgres import connections, errors, run_rows
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
 from scenarioctl.stores.postgres.scenario_rows import COUNT, count, list_page
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.postgres.store import _run as run_operation
 from tests import postgres
 from tests.conftest import Run
 from tests.messages import says
@@ -517,8 +519,10 @@ class TestRows:
             "drafts": lambda connection: run_rows.finish(
                 connection, [(replace(left, lines=()), NO_LIMIT)], deferrals=store.deferrals
             ),
-            "event": lambda connection: event_rows.put(
-                connection, uuid=WEBHOOK, text="1", now=NOW, retention=NO_LIMIT
+            "event": lambda connection: run_operation(
+                connection,
+                operation=partial(events.put, WEBHOOK, 1, now=NOW, retention=NO_LIMIT),
+                deferrals=store.deferrals,
             ),
         }
 

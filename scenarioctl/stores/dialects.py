@@ -62,7 +62,11 @@ SQLITE = Dialect(
         # Of two values that are not NULL.
         "greatest": "max({0}, {1})",
         "bytes": "length(CAST({0} AS BLOB))",
+        # What names a webhook.
+        "naming": "FROM scenario_webhooks WHERE uuid = {0}",
         # One process writes at a time.
+        "lock": "NULL",
+        "lock_shared": "NULL",
         "for_update": "",
         "for_change": "",
         "for_key_share": "",
@@ -77,6 +81,10 @@ POSTGRES = Dialect(
         "rows": _postgres_rows,
         "greatest": "greatest({0}, {1})",
         "bytes": "octet_length({0})",
+        "naming": "FROM scenarios WHERE webhooks <> '{{}}' AND webhooks @> ARRAY[{0}::text]",
+        # Until the end of the transaction.  Two numbers: what is locked, and which of these.
+        "lock": "pg_advisory_xact_lock({0}, {1})",
+        "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",
         "for_update": "FOR UPDATE",
         # Of a row that others refer to.
         "for_change": "FOR NO KEY UPDATE",

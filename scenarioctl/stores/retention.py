@@ -1,14 +1,18 @@
-"""Which rows go by age, number and bytes; every store removes them in its own way.
+"""Which rows go by age, number and bytes.
 
 Log lines, drafts, runs and webhook events are each kept in the order written, for a job or a webhook, and the oldest go
-first.
+first.  `tallies` has the number of rows of each job.  Who removes rows has locked the job's tally before.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scenarioctl.stores import statements
+from scenarioctl.stores.operations import Operation, Table
+
 #: The most rows that pruning removes before it lets others write.
-PRUNED_AT_ONCE = 2_000
+_PRUNED_AT_ONCE = 2_000
 #: The share of its bytes, one in so many, that is kept free for short rows, whose bytes are not counted.
 _SPARE = 8
 #: Rows that are expected if their number has no limit.
@@ -16,7 +20,7 @@ _EXPECTED_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class KeptTable:
     """A table whose rows go by age, number and bytes."""
 
     name: str
@@ -32,10 +36,24 @@ class Table:
     tally: str = ""
 
 
-LINES = Table(name="log_lines", written="written", text="text", tally="lines")
-DRAFTS = Table(name="mempool", written="date", text="tx", tally="entries")
-RUNS = Table(name="runs", written="finished", text="failure", tally="runs")
-EVENTS = Table(name="webhook_events", owner="uuid", number="id", written="received", text="content")
+LINES = KeptTable(name="log_lines", written="written", text="text", tally="lines")
+DRAFTS = KeptTable(name="mempool", written="date", text="tx", tally="entries")
+RUNS = KeptTable(name="runs", written="finished", text="failure", tally="runs")
+EVENTS = KeptTable(name="webhook_events", owner="uuid", number="id", written="received", text="content")
+
+
+def trim_bytes(
+    table: KeptTable, owner: str, *, added: Sequence[str], limit: int, rows: int
+) -> Operation[None]:
+    """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in, and at most *rows* (0: any number).
+
+    The newest row stays however long.  Nothing is read if they surely fit.
+    """
+    if surely_fits(added, limit=limit, rows=rows):
+        return
+    yield statements.trim_bytes(table), {"owner": owner, "room": room(limit)}
+    if table.tally:
+        yield statements.count_rows(table), {"owner": owner}
 
 
 def surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
@@ -45,6 +63,36 @@ def surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
     """
     size = sum(len(text.encode("utf-8", "replace")) for text in added)
     return size * (rows or _EXPECTED_ROWS) <= limit // _SPARE * len(added)
+
+
+def prune(table: KeptTable, *, now: int, age: int, limit: int = 0) -> Operation[int]:
+    """Remove some of the rows older than *age*, or beyond *limit* of a job (0: no bound); return how many, 0 at the end."""
+    removed = (yield from _prune_old(table, now - age)) if age else 0
+    if not limit:
+        return removed
+    crowded = yield statements.crowded_jobs(table), {"limit": limit}
+    for job, count in crowded:
+        if removed >= _PRUNED_AT_ONCE:
+            break
+        excess = min(count - limit, _PRUNED_AT_ONCE)
+        yield statements.trim_rows(table), {"owner": job, "excess": excess}
+        yield statements.count_down(table), {"gone": Table([(job, excess)])}
+        removed += excess
+    return removed
+
+
+def _prune_old(table: KeptTable, before: int) -> Operation[int]:
+    old = yield statements.old_rows(table), {"before": before, "most": _PRUNED_AT_ONCE}
+    if not old:
+        return 0
+    if table.tally:
+        yield statements.LOCK_TALLIES, {"jobs": sorted({owner for _, owner in old})}
+    # Another process may prune too.
+    gone = yield statements.remove_rows(table), {"numbers": [number for number, _ in old]}
+    if table.tally and gone:
+        counts = Counter(owner for (owner,) in gone)
+        yield statements.count_down(table), {"gone": Table(list(counts.items()))}
+    return len(gone)
 
 
 def room(limit: int) -> int:

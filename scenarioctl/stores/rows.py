@@ -1,6 +1,5 @@
 """Rows of SQL stores, read as what they mean, and written alike.  A row that somebody has damaged hides no other."""
 
-import json
 from types import NoneType
 from typing import Any
 
@@ -12,11 +11,9 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     MempoolEntry,
     Schedule,
-    WebhookEvent,
 )
 from scenarioctl.model.notifications import read_stored_targets
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule, read_steps
-from scenarioctl.stores.validation import damaged_event
 
 #: The columns that `read_entry` takes.
 ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human"
@@ -92,20 +89,6 @@ def read_entry(row: tuple[Any, ...]) -> MempoolEntry:
             human=human,
         ),
     )
-
-
-def write_content(content: Any) -> str:
-    """Return *content* as it is stored."""
-    return json.dumps(content, separators=(",", ":"))
-
-
-def read_event(row: tuple[Any, ...]) -> WebhookEvent:
-    id, uuid, received, text = row
-    try:
-        content = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise damaged_event(id, uuid) from None
-    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
 
 
 def read_run(row: tuple[Any, ...]) -> KeptRun:

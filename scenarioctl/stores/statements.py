@@ -1,5 +1,10 @@
 """Every statement that a store asks, by name.  What the databases write differently is in braces: `dialects.py`."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scenarioctl.stores.retention import KeptTable
+
 # Transactions that were sent.
 
 SENT_COLUMNS = (
@@ -69,3 +74,83 @@ COUNT_NOTIFICATIONS = """
         coalesce((SELECT error FROM notifications WHERE attempts > 0 ORDER BY due DESC LIMIT 1), '')
     FROM notifications
 """
+
+# Webhook events.
+
+IS_WEBHOOK_NAMED = "SELECT 1 {naming :uuid} LIMIT 1"
+LOCK_WEBHOOK_SHARED = "SELECT {lock_shared 4, :key}"
+#: Ids grow in the order of the commits: the lock is taken last, by the statement that gives one out.
+ADD_EVENT = """
+    WITH locked AS MATERIALIZED (SELECT {lock 2, 0})
+    INSERT INTO webhook_events (uuid, received, content) SELECT :uuid, :now, :content FROM locked RETURNING id
+"""
+TRIM_EVENTS = """
+    DELETE FROM webhook_events WHERE uuid = :uuid AND id <= (
+        SELECT id FROM webhook_events WHERE uuid = :uuid ORDER BY id DESC LIMIT 1 OFFSET :most
+    )
+"""
+_EVENT = "SELECT id, uuid, received, content FROM webhook_events"
+NEWEST_EVENT = f"""
+    {_EVENT} WHERE uuid = :uuid AND id > :after
+        AND id > coalesce((SELECT event FROM webhook_marks WHERE job = :job AND uuid = :uuid), 0)
+    ORDER BY id DESC LIMIT 1
+"""
+EVENTS_OF_WEBHOOK = f"{_EVENT} WHERE uuid = :uuid ORDER BY id"
+FIND_EVENT = f"{_EVENT} WHERE id = :id"
+
+# Rows that go by age, number and bytes.
+
+
+def old_rows(table: "KeptTable") -> str:
+    return f"""
+        SELECT {table.number}, {table.owner} FROM {table.name} WHERE {table.written} < :before
+        ORDER BY {table.written} LIMIT :most
+    """
+
+
+def remove_rows(table: "KeptTable") -> str:
+    return f"DELETE FROM {table.name} WHERE {table.number} {{among numbers, bigint}} RETURNING {table.owner}"
+
+
+def trim_rows(table: "KeptTable") -> str:
+    return f"""
+        DELETE FROM {table.name} WHERE {table.number} IN (
+            SELECT {table.number} FROM {table.name} WHERE {table.owner} = :owner ORDER BY {table.number} LIMIT :excess
+        )
+    """
+
+
+def trim_bytes(table: "KeptTable") -> str:
+    return f"""
+        DELETE FROM {table.name} WHERE {table.owner} = :owner AND {table.number} <= (
+            SELECT max({table.number}) FROM (
+                SELECT {table.number}, row_number() OVER newest AS place,
+                    sum({{bytes {table.text}}}) OVER newest AS size
+                FROM {table.name} WHERE {table.owner} = :owner WINDOW newest AS (ORDER BY {table.number} DESC)
+            ) AS each WHERE size > :room AND place > 1
+        )
+    """
+
+
+LOCK_TALLIES = "SELECT job FROM tallies WHERE job {among jobs, text} ORDER BY job {for_update}"
+
+
+def crowded_jobs(table: "KeptTable") -> str:
+    return f"""
+        SELECT job, {table.tally} FROM tallies WHERE {table.tally} > :limit ORDER BY job LIMIT 100
+        {{for_update}} {{skip_locked}}
+    """
+
+
+def count_down(table: "KeptTable") -> str:
+    return f"""
+        UPDATE tallies SET {table.tally} = {table.tally} - gone.amount
+        FROM {{rows gone, job text, amount bigint}} WHERE tallies.job = gone.job
+    """
+
+
+def count_rows(table: "KeptTable") -> str:
+    return f"""
+        UPDATE tallies SET {table.tally} = (SELECT count(*) FROM {table.name} WHERE {table.owner} = :owner)
+        WHERE job = :owner
+    """

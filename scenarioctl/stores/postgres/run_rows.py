@@ -21,7 +21,7 @@ from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
-from scenarioctl.stores.postgres.retention import prune, trim_bytes, trim_rows
+from scenarioctl.stores.postgres.retention import trim_bytes, trim_rows
 from scenarioctl.stores.postgres.scenario_rows import exists
 from scenarioctl.stores.postgres.schema import SCHEMA
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
@@ -471,13 +471,6 @@ async def note(connection: Connection, job: str, line: str, *, now: int) -> None
     found = await connection.execute("SELECT FROM jobs WHERE id = %s", (job,))
     if await found.fetchone() is not None:
         await add_lines(connection, [Lines(job=job, texts=[line], written=now, retention=DEFAULT_RETENTION)])
-
-
-async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:
-    """Remove some rows that are too old or too many; return how many, 0 at the end."""
-    return await prune(
-        connection, LINES, now=now, age=retention.log_age, limit=retention.log_lines
-    ) or await prune(connection, DRAFTS, now=now, age=retention.mempool_age, limit=retention.mempool_entries)
 
 
 def _bounded(seq: int) -> int:

@@ -1,7 +1,7 @@
 """The store on a PostgreSQL server, which many machines may use.
 
 What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`, `run_rows.py`, `event_rows.py`.  This module says on which connection, and in which transaction.
+`job_rows.py`, `run_rows.py`.  This module says on which connection, and in which transaction.
 
 - Which job is due, and who runs it, is the dispatch engine's affair, procrastinate.  The store defers runs to it in its own
   transactions (`deferrals.py`), and keeps of a run only what its newest owner brings, checked by the job's epoch.
@@ -30,7 +30,6 @@ from scenarioctl.model.jobs import (
     LogLine,
     MempoolEntry,
     Retention,
-    WebhookEvent,
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
@@ -43,14 +42,13 @@ from scenarioctl.stores import (
 from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Cancel, Defer, Operation, Row, Table
-from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
+from scenarioctl.stores.postgres import job_rows, run_rows, scenario_rows
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.run_rows import Lines, Mark
-from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import (
     check_id,
@@ -59,7 +57,6 @@ from scenarioctl.stores.validation import (
     check_scenario,
     check_text,
     taken,
-    unnamed,
 )
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
@@ -403,41 +400,7 @@ class PostgresStore(SqlStore):
             tell=True,
         )
 
-    # -- webhooks
-
-    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
-        # Refused before it waits for its turn to write: anybody may post to any name.
-        await self.check_webhook(uuid)
-        text = write_content(content)
-        inserted = await self._write(
-            partial(event_rows.put, uuid=uuid, text=text, now=now, retention=retention), tell=True
-        )
-        row = await inserted.fetchone()
-        return WebhookEvent(id=row[0] if row else 0, uuid=uuid, received=now, content=content)
-
-    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
-        if "\0" in check_text(uuid, field="webhook"):
-            return None
-        return await self._read(partial(event_rows.newest, uuid=uuid, job=job, after=after))
-
-    async def check_webhook(self, uuid: str) -> None:
-        await self._read(partial(event_rows.check_named, uuid=_check_webhook(uuid)))
-
-    async def list_events(self, uuid: str) -> list[WebhookEvent]:
-        return await self._read(partial(event_rows.list_all, uuid=_check_webhook(uuid)))
-
-    async def get_event(self, id: int) -> WebhookEvent:
-        return await self._read(partial(event_rows.get, id=id))
-
     # -- the store itself
-
-    async def prune(self, *, now: int, retention: Retention) -> int:
-        removed = 0
-        for prune_some in (run_rows.prune_some, event_rows.prune_some):
-            # Little by little, so that others come to write in between.
-            while some := await self._write(partial(prune_some, now=now, retention=retention)):
-                removed += some
-        return removed
 
     async def statistics(self) -> Statistics:
         return await self._read(partial(read_statistics, job_counts=self._job_counts))
@@ -541,9 +504,3 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_job(id: str | None) -> str | None:
     return None if id is None else check_id(id)
-
-
-def _check_webhook(uuid: str) -> str:
-    if "\0" in check_text(uuid, field="webhook"):
-        raise unnamed(uuid)
-    return uuid

@@ -20,7 +20,7 @@ from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
 from scenarioctl.stores.rows import ENTRY_COLUMNS, RUN_COLUMNS, read_entry, read_run
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.retention import prune, trim_bytes, trim_rows
+from scenarioctl.stores.sqlite.retention import trim_bytes, trim_rows
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
@@ -237,13 +237,6 @@ def note(database: Connection, job: str, line: str, *, now: int) -> None:
     """Add a line to the log of the job, if there is one."""
     if database.execute("SELECT 1 FROM jobs WHERE id = ?", (job,)).fetchone():
         add_lines(database, job, [line], now, DEFAULT_RETENTION)
-
-
-def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
-    """Remove some rows that are too old or too many; return how many, 0 at the end."""
-    return prune(database, LINES, now=now, age=retention.log_age, limit=retention.log_lines) or prune(
-        database, DRAFTS, now=now, age=retention.mempool_age, limit=retention.mempool_entries
-    )
 
 
 def _keep(database: Connection, run: FinishedRun) -> None:

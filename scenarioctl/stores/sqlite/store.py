@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
 What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`, `run_rows.py`, `event_rows.py`.  This module says on which connection, and in which transaction.
+`job_rows.py`, `run_rows.py`.  This module says on which connection, and in which transaction.
 
 - Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
   read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
@@ -37,7 +37,6 @@ from scenarioctl.model.jobs import (
     LogLine,
     MempoolEntry,
     Retention,
-    WebhookEvent,
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
@@ -50,9 +49,8 @@ from scenarioctl.stores import (
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
-from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sql_store import SqlStore
-from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
+from scenarioctl.stores.sqlite import job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
@@ -385,38 +383,6 @@ class SqliteStore(SqlStore):
         await self._write(
             partial(run_rows.flag_drafts, flags=flags, now=now, lines=lines, notifications=notifications)
         )
-
-    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
-        check_text(uuid, field="webhook")
-        # Refused before it waits for its turn to write: anybody may post to any name.
-        await self._read(partial(event_rows.check_named, uuid=uuid))
-        text = write_content(content)
-        return await self._write(
-            partial(event_rows.put, uuid=uuid, content=content, text=text, now=now, retention=retention)
-        )
-
-    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
-        check_text(uuid, field="webhook")
-        return await self._read(partial(event_rows.newest, uuid=uuid, job=job, after=after))
-
-    async def check_webhook(self, uuid: str) -> None:
-        check_text(uuid, field="webhook")
-        await self._read(partial(event_rows.check_named, uuid=uuid))
-
-    async def list_events(self, uuid: str) -> list[WebhookEvent]:
-        check_text(uuid, field="webhook")
-        return await self._read(partial(event_rows.list_all, uuid=uuid), long=True)
-
-    async def get_event(self, id: int) -> WebhookEvent:
-        return await self._read(partial(event_rows.get, id=id))
-
-    async def prune(self, *, now: int, retention: Retention) -> int:
-        removed = 0
-        for prune_some in (run_rows.prune_some, event_rows.prune_some):
-            # Little by little, so that others come to write in between.
-            while some := await self._write(partial(prune_some, now=now, retention=retention)):
-                removed += some
-        return removed
 
     async def statistics(self) -> Statistics:
         workers = int(await self.has_worker())

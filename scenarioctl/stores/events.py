@@ -1,0 +1,60 @@
+"""What arrives at webhooks: operations over a store."""
+
+import json
+from typing import Any
+
+from scenarioctl.model.jobs import Retention, WebhookEvent
+from scenarioctl.stores import statements
+from scenarioctl.stores.locks import lock_key
+from scenarioctl.stores.operations import CONCLUDE, Operation, Row, find
+from scenarioctl.stores.retention import EVENTS, trim_bytes
+from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
+
+
+def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation[list[Row]]:
+    """Store an event; return the list that has its id after the commit."""
+    # Deletions of the webhook's events wait; others add theirs side by side.
+    yield statements.LOCK_WEBHOOK_SHARED, {"key": lock_key(uuid.encode())}
+    yield from check_named(uuid)
+    yield CONCLUDE
+    text = json.dumps(content, separators=(",", ":"))
+    inserted = yield statements.ADD_EVENT, {"uuid": uuid, "now": now, "content": text}
+    if retention.webhook_events:
+        yield statements.TRIM_EVENTS, {"uuid": uuid, "most": retention.webhook_events}
+    yield from trim_bytes(
+        EVENTS, uuid, added=[text], limit=retention.webhook_bytes, rows=retention.webhook_events
+    )
+    return inserted
+
+
+def newest(uuid: str, *, job: str, after: int) -> Operation[WebhookEvent | None]:
+    row = yield from find(statements.NEWEST_EVENT, uuid=uuid, job=job, after=min(after, INTEGER_MAX))
+    return None if row is None else _read(row)
+
+
+def list_all(uuid: str) -> Operation[list[WebhookEvent]]:
+    yield from check_named(uuid)
+    rows = yield statements.EVENTS_OF_WEBHOOK, {"uuid": uuid}
+    return [_read(row) for row in rows]
+
+
+def get(id: int) -> Operation[WebhookEvent]:
+    row = (yield from find(statements.FIND_EVENT, id=id)) if 0 < id <= INTEGER_MAX else None
+    if row is None:
+        raise no_event(id)
+    return _read(row)
+
+
+def check_named(uuid: str) -> Operation[None]:
+    """Raise NotFound if no scenario names the webhook."""
+    if "\0" in uuid or (yield from find(statements.IS_WEBHOOK_NAMED, uuid=uuid)) is None:
+        raise unnamed(uuid)
+
+
+def _read(row: Row) -> WebhookEvent:
+    id, uuid, received, text = row
+    try:
+        content = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise damaged_event(id, uuid) from None
+    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
