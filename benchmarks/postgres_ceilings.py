@@ -13,9 +13,9 @@ from benchmarks.served_store import make_finished, make_job
 from benchmarks.store_latency import make_scenario
 from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.stores import open_store
+from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
-from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
 from tests.postgres import RUNTIME, Server, need_programs
 
 CLIENTS = (1, 16)
@@ -25,7 +25,7 @@ _INSERT = "INSERT INTO line (text) VALUES ('x');"
 SCRIPTS = {
     "commit a row": _INSERT,
     "commit a row with a NOTIFY": f"{_INSERT} NOTIFY changes;",
-    "commit a row under the lock of the numbers": f"SELECT {LOCK_NUMBERS_OF_RUNS}; {_INSERT}",
+    "commit a row under the lock of the numbers": f"{POSTGRES.render('SELECT {lock 1, 0}')}; {_INSERT}",
     "defer, fetch and finish a row of procrastinate": "",
 }
 #: Three transactions, as a worker has them.

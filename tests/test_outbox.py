@@ -117,6 +117,28 @@ class TestEveryOutbox:
 
         assert [each.drafts for each in self.due(store)] == [(entry.seq,)]
 
+    def test_runs_that_end_together_tell_each_of_its_own_drafts(self, store: Store) -> None:
+        for id in (FIRST.id, OTHER.id):
+            self.start(store, id=id)
+
+        async def finish_all() -> None:
+            ends = [
+                ended(
+                    one, notifications=(replace(READY, id=one.job.id, job=one.job.id),), drafts=(DRAFT, DRAFT)
+                )
+                for one in claimed
+            ]
+            assert all(await asyncio.gather(*(store.finish_run(each, retention=NO_LIMIT) for each in ends)))
+
+        claimed = claim(store, now=LATER * 2)
+        assert len(claimed) == 2
+        run(finish_all())
+
+        told = {each.id: each.drafts for each in self.due(store)}
+        assert told == {
+            id: tuple(entry.seq for entry in run(store.read_mempool(id))) for id in (FIRST.id, OTHER.id)
+        }
+
     def test_a_run_that_is_not_kept_leaves_no_notifications(self, store: Store) -> None:
         self.start(store)
         (claimed,) = claim(store)

@@ -27,8 +27,9 @@ from scenarioctl.errors import (
     StoreUnavailable,
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
-from scenarioctl.stores import create_store, events, open_store
-from scenarioctl.stores.postgres import connections, errors, run_rows
+from scenarioctl.stores import create_store, events, open_store, runs
+from scenarioctl.stores.operations import Operation
+from scenarioctl.stores.postgres import connections, errors
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
 from scenarioctl.stores.postgres.scenario_rows import COUNT, count, list_page
 from scenarioctl.stores.postgres.schema import VERSION
@@ -512,24 +513,16 @@ class TestRows:
         left = FinishedRun(
             job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, lines=("x",), drafts=(DRAFT,)
         )
-        begin: dict[str, Callable[[Connection], Awaitable[object]]] = {
-            "lines": lambda connection: run_rows.finish(
-                connection, [(replace(left, drafts=()), NO_LIMIT)], deferrals=store.deferrals
-            ),
-            "drafts": lambda connection: run_rows.finish(
-                connection, [(replace(left, lines=()), NO_LIMIT)], deferrals=store.deferrals
-            ),
-            "event": lambda connection: run_operation(
-                connection,
-                operation=partial(events.put, WEBHOOK, 1, now=NOW, retention=NO_LIMIT),
-                deferrals=store.deferrals,
-            ),
+        begin: dict[str, Callable[[], Operation[Any]]] = {
+            "lines": partial(runs.finish, [(replace(left, drafts=()), NO_LIMIT)]),
+            "drafts": partial(runs.finish, [(replace(left, lines=()), NO_LIMIT)]),
+            "event": partial(events.put, WEBHOOK, 1, now=NOW, retention=NO_LIMIT),
         }
 
         async def follow(what: str) -> None:
             async with store.connections.lend() as connection:
                 async with connection.transaction():
-                    await begin[what](connection)
+                    await run_operation(connection, operation=begin[what], deferrals=store.deferrals)
                     # Another job, so that nothing else is waited for.
                     following = asyncio.create_task(
                         other.put_event("other", 2, now=NOW, retention=NO_LIMIT)

@@ -51,6 +51,11 @@ def _postgres_rows(name: str, *columns: str) -> str:
     return f"unnest({arrays}) WITH ORDINALITY AS {name} ({names}, place)"
 
 
+def _locking(lock: str) -> _Word:
+    """Return a word for the lock of rows that a SELECT finds, of all its tables or of the one that is named."""
+    return lambda table="": f"{lock} OF {table}" if table else lock
+
+
 #: Each word has the same arguments in both.
 SQLITE = Dialect(
     {
@@ -59,14 +64,21 @@ SQLITE = Dialect(
         "outside": "NOT IN (SELECT value FROM json_each(:{0}))",
         # A `Table`: its name, and its columns with their types.  `place` is the number of the row.
         "rows": _sqlite_rows,
+        # Behind a SELECT of them.
+        "in_order": "",
         # Of two values that are not NULL.
         "greatest": "max({0}, {1})",
+        # As a list in JSON, in the order of their rows.
+        "numbers": "json_group_array({0})",
+        # The number that each table has given out last.
+        "sequences": "sqlite_sequence",
         "bytes": "length(CAST({0} AS BLOB))",
         # What names a webhook.
         "naming": "FROM scenario_webhooks WHERE uuid = {0}",
         # One process writes at a time.
         "lock": "NULL",
         "lock_shared": "NULL",
+        "dispatch": "",
         "for_update": "",
         "for_change": "",
         "for_key_share": "",
@@ -79,16 +91,22 @@ POSTGRES = Dialect(
         "among": "= ANY(:{0}::{1}[])",
         "outside": "<> ALL(:{0}::{1}[])",
         "rows": _postgres_rows,
+        "in_order": "ORDER BY place",
         "greatest": "greatest({0}, {1})",
+        "numbers": "json_agg({0} ORDER BY {0})::text",
+        "sequences": "(SELECT left(sequencename::text, -8) AS name, coalesce(last_value, 0) AS seq FROM pg_sequences"
+        " WHERE schemaname = current_schema() AND sequencename LIKE '%%_seq_seq') AS sequences",
         "bytes": "octet_length({0})",
         "naming": "FROM scenarios WHERE webhooks <> '{{}}' AND webhooks @> ARRAY[{0}::text]",
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",
-        "for_update": "FOR UPDATE",
+        # What a change of a job notes of the engine.
+        "dispatch": "dispatch = {0},",
+        "for_update": _locking("FOR UPDATE"),
         # Of a row that others refer to.
-        "for_change": "FOR NO KEY UPDATE",
-        "for_key_share": "FOR KEY SHARE",
+        "for_change": _locking("FOR NO KEY UPDATE"),
+        "for_key_share": _locking("FOR KEY SHARE"),
         "skip_locked": "SKIP LOCKED",
     },
     "%({})s",

@@ -42,6 +42,12 @@ RUNS = KeptTable(name="runs", written="finished", text="failure", tally="runs")
 EVENTS = KeptTable(name="webhook_events", owner="uuid", number="id", written="received", text="content")
 
 
+def trim_rows(table: KeptTable, owner: str, *, excess: int) -> Operation[None]:
+    """Remove the oldest *excess* rows, which are no longer in the owner's tally."""
+    if excess:
+        yield statements.trim_rows(table), {"owner": owner, "excess": excess}
+
+
 def trim_bytes(
     table: KeptTable, owner: str, *, added: Sequence[str], limit: int, rows: int
 ) -> Operation[None]:
@@ -49,14 +55,14 @@ def trim_bytes(
 
     The newest row stays however long.  Nothing is read if they surely fit.
     """
-    if surely_fits(added, limit=limit, rows=rows):
+    if _surely_fits(added, limit=limit, rows=rows):
         return
-    yield statements.trim_bytes(table), {"owner": owner, "room": room(limit)}
+    yield statements.trim_bytes(table), {"owner": owner, "room": limit - limit // _SPARE}
     if table.tally:
         yield statements.count_rows(table), {"owner": owner}
 
 
-def surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
+def _surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
     """Return whether *rows* texts as long as those *added* fit into the spare share of *limit* bytes.
 
     To count the bytes of a whole job takes too long for every run.
@@ -75,7 +81,7 @@ def prune(table: KeptTable, *, now: int, age: int, limit: int = 0) -> Operation[
         if removed >= _PRUNED_AT_ONCE:
             break
         excess = min(count - limit, _PRUNED_AT_ONCE)
-        yield statements.trim_rows(table), {"owner": job, "excess": excess}
+        yield from trim_rows(table, job, excess=excess)
         yield statements.count_down(table), {"gone": Table([(job, excess)])}
         removed += excess
     return removed
@@ -93,8 +99,3 @@ def _prune_old(table: KeptTable, before: int) -> Operation[int]:
         counts = Counter(owner for (owner,) in gone)
         yield statements.count_down(table), {"gone": Table(list(counts.items()))}
     return len(gone)
-
-
-def room(limit: int) -> int:
-    """Return how many of *limit* bytes the counted rows may take."""
-    return limit - limit // _SPARE

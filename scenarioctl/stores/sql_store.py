@@ -4,17 +4,21 @@ The operations of each noun are in the module of its name, and their statements 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from scenarioctl.model.jobs import Retention, WebhookEvent
-from scenarioctl.stores import events
+from scenarioctl.model.jobs import FinishedRun, KeptRun, LogLine, MempoolEntry, Retention, WebhookEvent
+from scenarioctl.model.notifications import NewNotification
+from scenarioctl.stores import DEFAULT_RETENTION, events, history, runs
 from scenarioctl.stores.operations import Operation, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.sent import SentTransactions
-from scenarioctl.stores.validation import check_text
+from scenarioctl.stores.validation import check_id, check_text
+
+#: A read of more rows than this is a long one.
+_SHORT = 200
 
 
 class SqlStore(ABC):
@@ -29,6 +33,76 @@ class SqlStore(ABC):
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         """Do as `operations.Asking` says."""
+
+    # -- what runs leave behind
+
+    async def mark_step(
+        self,
+        id: str,
+        *,
+        epoch: int,
+        step: str,
+        lines: tuple[str, ...] = (),
+        now: int = 0,
+        planned: int | None = None,
+        retention: Retention = DEFAULT_RETENTION,
+    ) -> bool:
+        written = runs.Lines(job=id, texts=lines, written=now, retention=retention)
+        return await self._store_mark(runs.Mark(epoch=epoch, step=step, lines=written, planned=planned))
+
+    async def _store_mark(self, mark: runs.Mark) -> bool:
+        return (await self._mark_steps([mark]))[0]
+
+    async def _mark_steps(self, marks: Sequence[runs.Mark]) -> list[bool]:
+        return await self.write(partial(runs.mark_steps, marks), tell=any(mark.lines.texts for mark in marks))
+
+    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        return (await self._finish_runs([(run, retention)]))[0]
+
+    async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
+        return await self.write(partial(runs.finish, some), tell=True)
+
+    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+        read = partial(history.read_log, _check_job(id), after=after, limit=limit)
+        return await self.read(read, long=not 0 < limit <= _SHORT)
+
+    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+        read = partial(history.read_mempool, _check_job(id), after=after, limit=limit)
+        return await self.read(read, long=not 0 < limit <= _SHORT)
+
+    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        return await self.read(partial(history.find_tail, _check_job(id), lines=lines, entries=entries))
+
+    async def find_end(self) -> tuple[int, int]:
+        return await self.read(history.find_end)
+
+    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
+        read = partial(history.last_runs, check_id(id), limit=limit, before=before)
+        return await self.read(read, long=limit > _SHORT)
+
+    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        return await self.read(partial(history.runs_of_each, ids, limit=limit), long=True)
+
+    async def drafted_for(self) -> list[tuple[str, int]]:
+        return await self.read(history.drafted_for, long=True)
+
+    async def read_drafts(
+        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
+    ) -> list[MempoolEntry]:
+        return await self.read(
+            partial(history.read_drafts, chain, spec_version, after=after, limit=limit), long=True
+        )
+
+    async def flag_drafts(
+        self,
+        flags: dict[int, str],
+        *,
+        now: int,
+        lines: dict[str, list[str]],
+        notifications: Sequence[NewNotification] = (),
+    ) -> None:
+        flag = partial(runs.flag_drafts, flags, now=now, lines=lines, notifications=notifications)
+        await self.write(flag, tell=True)
 
     def outbox(self) -> Outbox:
         return Outbox(self)
@@ -75,3 +149,7 @@ class SqlStore(ABC):
             while some := await self.write(partial(prune, table, now=now, age=age, limit=limit)):
                 removed += some
         return removed
+
+
+def _check_job(id: str | None) -> str | None:
+    return None if id is None else check_id(id)

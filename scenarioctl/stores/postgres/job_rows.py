@@ -4,17 +4,17 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 `dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.stores import DEFAULT_RETENTION, JobPage
+from scenarioctl.stores import JobPage
 from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
-from scenarioctl.stores.postgres.run_rows import Lines, add_lines
 from scenarioctl.stores.rows import JOB_WIDTH, read_job
+from scenarioctl.stores.runs import Lines
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
@@ -97,7 +97,12 @@ async def stop(connection: Connection, id: str, *, now: int, deferrals: Deferral
 
 
 async def change(
-    connection: Connection, id: str, change: Callable[[Job], JobChange | None], *, deferrals: Deferrals
+    connection: Connection,
+    id: str,
+    change: Callable[[Job], JobChange | None],
+    *,
+    deferrals: Deferrals,
+    add_lines: Callable[[Connection, Lines], Awaitable[None]],
 ) -> Job | None:
     found = await connection.execute(
         f"SELECT {_COLUMNS}, j.dispatch FROM jobs j WHERE id = %s FOR NO KEY UPDATE",  # noqa: S608
@@ -129,8 +134,7 @@ async def change(
         ),
     )
     if wanted.lines:
-        lines = Lines(job=id, texts=wanted.lines, written=wanted.written, retention=DEFAULT_RETENTION)
-        await add_lines(connection, [lines])
+        await add_lines(connection, Lines(job=id, texts=wanted.lines, written=wanted.written))
     return changed
 
 

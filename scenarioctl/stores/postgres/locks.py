@@ -5,9 +5,6 @@ from collections.abc import Iterable
 from scenarioctl.stores.locks import lock_key
 from scenarioctl.stores.postgres.connections import Connection
 
-#: Numbers of log lines and drafts are given out under this, taken last.  All that have got numbers before have committed then, so
-#: that readers see numbers in the order given out.
-LOCK_NUMBERS_OF_RUNS = "pg_advisory_xact_lock(1, 0)"
 _DIGESTS = 3
 _WEBHOOKS = 4
 

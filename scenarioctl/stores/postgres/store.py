@@ -1,7 +1,7 @@
 """The store on a PostgreSQL server, which many machines may use.
 
 What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`, `run_rows.py`.  This module says on which connection, and in which transaction.
+`job_rows.py`.  This module says on which connection, and in which transaction.
 
 - Which job is due, and who runs it, is the dispatch engine's affair, procrastinate.  The store defers runs to it in its own
   transactions (`deferrals.py`), and keeps of a run only what its newest owner brings, checked by the job's epoch.
@@ -26,29 +26,18 @@ from scenarioctl.model.jobs import (
     Job,
     JobChange,
     JobState,
-    KeptRun,
-    LogLine,
-    MempoolEntry,
     Retention,
 )
-from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import (
-    DEFAULT_RETENTION,
-    Inspection,
-    JobPage,
-    ScenarioPage,
-    StoredScenario,
-)
+from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, runs
 from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Cancel, Defer, Operation, Row, Table
-from scenarioctl.stores.postgres import job_rows, run_rows, scenario_rows
+from scenarioctl.stores.postgres import job_rows, scenario_rows
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
-from scenarioctl.stores.postgres.run_rows import Lines, Mark
 from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import (
     check_id,
@@ -179,7 +168,8 @@ class PostgresStore(SqlStore):
         async def change(connection: Connection) -> None:
             await scenario_rows.change(connection, scenario, revision=revision)
             if line:
-                await run_rows.note(connection, scenario.id, line, now=scenario.updated)
+                note = partial(runs.note, scenario.id, line, now=scenario.updated)
+                await _run(connection, operation=note, deferrals=self.deferrals)
 
         await self._write(change, tell=True)
 
@@ -247,7 +237,11 @@ class PostgresStore(SqlStore):
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
         check_id(id)
-        action = partial(job_rows.change, id=id, change=change, deferrals=self.deferrals)
+
+        async def add_lines(connection: Connection, lines: runs.Lines) -> None:
+            await _run(connection, operation=partial(runs.add_lines, [lines]), deferrals=self.deferrals)
+
+        action = partial(job_rows.change, id=id, change=change, deferrals=self.deferrals, add_lines=add_lines)
         return await self._write(action, tell=True)
 
     async def get_job(self, id: str) -> Job | None:
@@ -312,30 +306,11 @@ class PostgresStore(SqlStore):
     async def release(self, owner: str) -> int:
         return await self._write(partial(job_rows.release, owner=owner), alone=True)
 
-    async def mark_step(
-        self,
-        id: str,
-        *,
-        epoch: int,
-        step: str,
-        lines: tuple[str, ...] = (),
-        now: int = 0,
-        planned: int | None = None,
-        retention: Retention = DEFAULT_RETENTION,
-    ) -> bool:
-        written = Lines(job=id, texts=lines, written=now, retention=retention)
-        return await self._mark_writer.store(Mark(epoch=epoch, step=step, lines=written, planned=planned))
-
-    async def _mark_steps(self, marks: list[Mark]) -> list[bool]:
-        return await self._write(
-            partial(run_rows.mark_steps, marks=marks), tell=any(mark.lines.texts for mark in marks)
-        )
-
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         return await self._run_writer.store((run, retention))
 
-    async def _finish_runs(self, runs: list[tuple[FinishedRun, Retention]]) -> list[bool]:
-        return await self._write(partial(run_rows.finish, runs=runs, deferrals=self.deferrals), tell=True)
+    async def _store_mark(self, mark: runs.Mark) -> bool:
+        return await self._mark_writer.store(mark)
 
     async def replan(self, *, now: int) -> int:
         moved, last = 0, ""
@@ -350,52 +325,6 @@ class PostgresStore(SqlStore):
         return await self._write(
             lambda connection: job_rows.plan(
                 connection, id, epoch=epoch, due=due, planned=planned, deferrals=self.deferrals
-            ),
-            tell=True,
-        )
-
-    # -- what runs leave behind
-
-    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
-        return await self._read(partial(run_rows.read_log, id=_check_job(id), after=after, limit=limit))
-
-    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        return await self._read(partial(run_rows.find_tail, id=_check_job(id), lines=lines, entries=entries))
-
-    async def find_end(self) -> tuple[int, int]:
-        return await self._read(run_rows.find_end)
-
-    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
-        check_id(id)
-        return await self._read(partial(run_rows.last_runs, id=id, limit=limit, before=before))
-
-    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
-        return await self._read(partial(run_rows.runs_of_each, ids=ids, limit=limit))
-
-    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
-        return await self._read(partial(run_rows.read_mempool, id=_check_job(id), after=after, limit=limit))
-
-    async def drafted_for(self) -> list[tuple[str, int]]:
-        return await self._read(run_rows.drafted_for)
-
-    async def read_drafts(
-        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
-    ) -> list[MempoolEntry]:
-        return await self._read(
-            lambda connection: run_rows.read_drafts(connection, chain, spec_version, after=after, limit=limit)
-        )
-
-    async def flag_drafts(
-        self,
-        flags: dict[int, str],
-        *,
-        now: int,
-        lines: dict[str, list[str]],
-        notifications: Sequence[NewNotification] = (),
-    ) -> None:
-        await self._write(
-            lambda connection: run_rows.flag_drafts(
-                connection, flags, now=now, lines=lines, notifications=notifications
             ),
             tell=True,
         )
@@ -500,7 +429,3 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
             columns = zip(*value.rows, strict=True)
             adapted |= {f"{name}_{place}": list(column) for place, column in enumerate(columns)}
     return adapted
-
-
-def _check_job(id: str | None) -> str | None:
-    return None if id is None else check_id(id)

@@ -11,12 +11,12 @@ from sqlite3 import Connection
 
 from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.stores import DEFAULT_RETENTION, JobPage
+from scenarioctl.stores import JobPage
 from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
 from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
 from scenarioctl.stores.rows import read_job
+from scenarioctl.stores.runs import Lines
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.run_rows import add_lines
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
@@ -54,7 +54,13 @@ def stop(database: Connection, id: str, *, now: int) -> bool:
     return bool(stopped.rowcount)
 
 
-def change(database: Connection, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+def change(
+    database: Connection,
+    id: str,
+    change: Callable[[Job], JobChange | None],
+    *,
+    add_lines: Callable[[Connection, Lines], None],
+) -> Job | None:
     job = get(database, id)
     wanted = change(job) if job is not None else None
     if wanted is None:
@@ -71,7 +77,7 @@ def change(database: Connection, id: str, change: Callable[[Job], JobChange | No
         ),
     )
     if wanted.lines:
-        add_lines(database, id, wanted.lines, wanted.written, DEFAULT_RETENTION)
+        add_lines(database, Lines(job=id, texts=wanted.lines, written=wanted.written))
     return changed
 
 

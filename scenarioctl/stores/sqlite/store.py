@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
 What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`, `run_rows.py`.  This module says on which connection, and in which transaction.
+`job_rows.py`.  This module says on which connection, and in which transaction.
 
 - Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
   read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
@@ -29,28 +29,16 @@ from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.model.jobs import (
     Claim,
     ClaimedJob,
-    FinishedRun,
     Job,
     JobChange,
     JobState,
-    KeptRun,
-    LogLine,
-    MempoolEntry,
-    Retention,
 )
-from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import (
-    DEFAULT_RETENTION,
-    Inspection,
-    JobPage,
-    ScenarioPage,
-    StoredScenario,
-)
+from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, runs
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sql_store import SqlStore
-from scenarioctl.stores.sqlite import job_rows, run_rows, scenario_rows
+from scenarioctl.stores.sqlite import job_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
@@ -187,7 +175,7 @@ class SqliteStore(SqlStore):
         def change(database: sqlite3.Connection) -> None:
             scenario_rows.change(database, scenario, revision=revision)
             if line:
-                run_rows.note(database, scenario.id, line, now=scenario.updated)
+                _run(database, partial(runs.note, scenario.id, line, now=scenario.updated))
 
         await self._write(change)
 
@@ -244,7 +232,11 @@ class SqliteStore(SqlStore):
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
         check_id(id)
-        return await self._write(partial(job_rows.change, id=id, change=change))
+
+        def add_lines(database: sqlite3.Connection, lines: runs.Lines) -> None:
+            _run(database, partial(runs.add_lines, [lines]))
+
+        return await self._write(partial(job_rows.change, id=id, change=change, add_lines=add_lines))
 
     async def get_job(self, id: str) -> Job | None:
         check_id(id)
@@ -304,84 +296,12 @@ class SqliteStore(SqlStore):
             return 0
         return await self._write(partial(job_rows.free, owner=owner))
 
-    async def mark_step(
-        self,
-        id: str,
-        *,
-        epoch: int,
-        step: str,
-        lines: tuple[str, ...] = (),
-        now: int = 0,
-        planned: int | None = None,
-        retention: Retention = DEFAULT_RETENTION,
-    ) -> bool:
-        return await self._write(
-            lambda database: run_rows.mark_step(
-                database,
-                id,
-                epoch=epoch,
-                step=step,
-                lines=lines,
-                now=now,
-                planned=planned,
-                retention=retention,
-            )
-        )
-
-    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        return await self._write(partial(run_rows.finish, run=run, retention=retention))
-
     async def replan(self, *, now: int) -> int:
         return await self._write(partial(job_rows.replan, now=now))
 
     async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
         return await self._write(
             lambda database: job_rows.plan(database, id, epoch=epoch, due=due, planned=planned)
-        )
-
-    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
-        action = partial(run_rows.read_log, id=_check_job(id), after=after, limit=limit)
-        return await self._read(action, long=not 0 < limit <= _SHORT)
-
-    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        return await self._read(partial(run_rows.find_tail, id=_check_job(id), lines=lines, entries=entries))
-
-    async def find_end(self) -> tuple[int, int]:
-        return await self._read(run_rows.find_end)
-
-    async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
-        check_id(id)
-        action = partial(run_rows.last_runs, id=id, limit=limit, before=before)
-        return await self._read(action, long=limit > _SHORT)
-
-    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
-        return await self._read(partial(run_rows.runs_of_each, ids=ids, limit=limit), long=True)
-
-    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
-        action = partial(run_rows.read_mempool, id=_check_job(id), after=after, limit=limit)
-        return await self._read(action, long=not 0 < limit <= _SHORT)
-
-    async def drafted_for(self) -> list[tuple[str, int]]:
-        return await self._read(run_rows.drafted_for)
-
-    async def read_drafts(
-        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
-    ) -> list[MempoolEntry]:
-        action = partial(
-            run_rows.read_drafts, chain=chain, spec_version=spec_version, after=after, limit=limit
-        )
-        return await self._read(action, long=True)
-
-    async def flag_drafts(
-        self,
-        flags: dict[int, str],
-        *,
-        now: int,
-        lines: dict[str, list[str]],
-        notifications: Sequence[NewNotification] = (),
-    ) -> None:
-        await self._write(
-            partial(run_rows.flag_drafts, flags=flags, now=now, lines=lines, notifications=notifications)
         )
 
     async def statistics(self) -> Statistics:
@@ -487,7 +407,3 @@ def _inspect(database: sqlite3.Connection) -> Inspection:
 def _data_version(database: sqlite3.Connection) -> int:
     (version,) = database.execute("PRAGMA data_version").fetchone()
     return int(version)
-
-
-def _check_job(id: str | None) -> str | None:
-    return None if id is None else check_id(id)

@@ -1,0 +1,249 @@
+"""What runs leave behind, and what follows from it for their jobs: operations over a store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.model.jobs import FinishedRun, Retention
+from scenarioctl.model.notifications import NewNotification
+from scenarioctl.stores import DEFAULT_RETENTION
+from scenarioctl.stores import job_statements as statements
+from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
+from scenarioctl.stores.operations import CONCLUDE, Defer, Operation, Row, Table, find
+from scenarioctl.stores.outbox import notifications_of, still_true
+from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
+from scenarioctl.stores.texts import clean, cut_line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """Lines that a log gets between two runs, or during one."""
+
+    job: str
+    texts: Sequence[str]
+    written: int
+    retention: Retention = DEFAULT_RETENTION
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a run waits for, and what it has logged so far."""
+
+    epoch: int
+    step: str
+    lines: Lines
+    #: The time that the run is for, if that is another one now.
+    planned: int | None = None
+
+
+def mark_steps(marks: Sequence[Mark]) -> Operation[list[bool]]:
+    """Note the steps of runs, each of another job, in the order of their jobs; return which runs are in progress."""
+    rows: list[Row] = [
+        (mark.lines.job, mark.epoch, clean(mark.step), int(bool(mark.lines.texts)), mark.planned)
+        for mark in marks
+    ]
+    marked = {id for (id,) in (yield statements.MARK_STEPS, {"marks": Table(rows)})}
+    yield from add_lines([mark.lines for mark in marks if mark.lines.job in marked])
+    return [mark.lines.job in marked for mark in marks]
+
+
+def note(job: str, line: str, *, now: int) -> Operation[None]:
+    """Add a line to the log of the job, if there is one."""
+    if (yield from find(statements.HAS_JOB, id=job)) is not None:
+        yield from add_lines([Lines(job=job, texts=[line], written=now)])
+
+
+def add_lines(added: Sequence[Lines]) -> Operation[None]:
+    """Add lines to logs, each of another job, in the order of their jobs."""
+    cut = [(lines, [cut_line(text) for text in lines.texts]) for lines in added if lines.texts]
+    yield CONCLUDE
+    if not cut:
+        return
+    yield statements.COUNT_UP, {"added": Table([(lines.job, len(texts), 0, 0) for lines, texts in cut])}
+    rows: list[Row] = [(lines.job, lines.written, text) for lines, texts in cut for text in texts]
+    yield statements.ADD_LINES, {"lines": Table(rows)}
+    for lines, texts in cut:
+        limit, most = lines.retention.log_bytes, lines.retention.log_lines
+        yield from trim_bytes(LINES, lines.job, added=texts, limit=limit, rows=most)
+
+
+def flag_drafts(
+    flags: Mapping[int, str],
+    *,
+    now: int,
+    lines: Mapping[str, Sequence[str]],
+    notifications: Sequence[NewNotification],
+) -> Operation[None]:
+    flagged: list[Row] = []
+    if flags:
+        rows: list[Row] = [(seq, clean(why)) for seq, why in flags.items()]
+        flagged = yield statements.FLAG_DRAFTS, {"flags": Table(rows)}
+    jobs, seqs = {job for job, _ in flagged}, {seq for _, seq in flagged}
+    stored = yield statements.LOCK_SCENARIOS, {"ids": list(lines)}
+    yield from add_lines(
+        [Lines(job=job, texts=lines[job], written=now) for (job,) in stored if job in jobs or not flags]
+    )
+    yield from _notify(still_true(notifications, seqs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """A run that is stored."""
+
+    run: FinishedRun
+    retention: Retention
+    #: Lines as the log keeps them.
+    lines: Sequence[str]
+    #: How many lines, drafts and runs the job has too many, with those of this run.
+    excess: Sequence[int]
+    notifications: Sequence[NewNotification]
+
+
+def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool]]:
+    """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
+    tallies = yield from _lock(
+        statements.LOCK_SCENARIOS_TO_FINISH, [run.job for run, _ in runs if run.epoch is None]
+    )
+    jobs = yield from _lock(
+        statements.LOCK_JOBS_TO_FINISH, [run.job for run, _ in runs if run.epoch is not None]
+    )
+    plans = []
+    for run, _ in runs:
+        if run.epoch is None or run.job not in jobs:
+            continue
+        *counts, state, epoch, owner, failures, schedule = jobs[run.job]
+        if epoch == run.epoch and owner and run.owner in ("", owner):
+            tallies[run.job] = counts
+            plans.append((run, next_plan(run, state=state, failures=failures, schedule=schedule)))
+    yield from _plan_next(plans)
+    yield CONCLUDE
+    paused = {run.job for run, plan in plans if plan.pauses}
+    kept = [
+        _Kept(
+            run=run,
+            retention=retention,
+            lines=[cut_line(line) for line in run.lines],
+            excess=_excess(run, retention, tallies[run.job]),
+            notifications=notifications_of(run, pauses=run.job in paused),
+        )
+        for run, retention in runs
+        if run.job in tallies
+    ]
+    if kept:
+        # Numbers are given out last: rows of jobs and tallies are waited for before.
+        yield from _count(kept)
+        yield from _write(kept)
+    return [run.job in tallies for run, _ in runs]
+
+
+def _lock(statement: str, ids: list[str]) -> Operation[dict[str, Sequence[Any]]]:
+    """Return the rest of the row of each that is there still."""
+    rows = (yield statement, {"ids": ids}) if ids else []
+    return {id: rest for id, *rest in rows}
+
+
+def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
+    if not plans:
+        return
+    numbers: dict[str, int] = dict(
+        (yield Defer([(run.job, plan.due) for run, plan in plans if plan.due is not None]))
+    )
+    rows: list[Row] = [
+        (
+            *(run.job, plan.state, plan.due, plan.planned, numbers.get(run.job), plan.changed, plan.failures),
+            *(int(run.ran), run.started if run.ran else None, run.finished if run.ran else None, plan.reason),
+        )
+        for run, plan in plans
+    ]
+    yield statements.PLAN_NEXT, {"plans": Table(rows)}
+
+
+def _excess(run: FinishedRun, retention: Retention, tallies: Sequence[int]) -> tuple[int, int, int]:
+    lines, drafts, runs = tallies[0] + len(run.lines), tallies[1] + len(run.drafts), tallies[2] + run.ran
+    # A few more than the limit do no harm, and trimming at every run costs time.
+    is_full = runs > retention.runs + retention.runs // 16
+    return (
+        _beyond(lines, retention.log_lines),
+        _beyond(drafts, retention.mempool_entries),
+        _beyond(runs, retention.runs) if is_full else 0,
+    )
+
+
+def _beyond(count: int, limit: int) -> int:
+    return max(0, count - limit) if limit else 0
+
+
+def _count(kept: Sequence[_Kept]) -> Operation[None]:
+    """Store that there were these runs: all that needs no number which others follow."""
+    added: list[Row] = []
+    for each in kept:
+        run, (lines, drafts, runs) = each.run, each.excess
+        added.append((run.job, len(run.lines) - lines, len(run.drafts) - drafts, run.ran - runs))
+    yield statements.COUNT_UP, {"added": Table(added)}
+    used: list[Row] = [(each.run.job, *event) for each in kept for event in each.run.used_events.items()]
+    if used:
+        yield statements.MARK_EVENTS, {"used": Table(used)}
+    ended: list[Row] = [
+        (
+            *(run.job, run.epoch, run.planned, run.started, run.finished),
+            *(len(run.lines), len(run.drafts), clean(run.failure), write_steps(run.steps)),
+        )
+        for run in (each.run for each in kept)
+        if run.ran
+    ]
+    if ended:
+        yield statements.ADD_RUNS, {"ended": Table(ended)}
+    redrafted = [
+        each.run.job
+        for each in kept
+        if each.notifications and any(draft.is_transaction for draft in each.run.drafts)
+    ]
+    if redrafted:
+        yield statements.FORGET_EXPIRING, {"jobs": redrafted}
+    for each in kept:
+        yield from trim_rows(RUNS, each.run.job, excess=each.excess[2])
+
+
+def _write(kept: Sequence[_Kept]) -> Operation[None]:
+    """Store the lines and drafts of runs, and what is to be told of them."""
+    drafts: list[Row] = [
+        (each.run.job, *(_cleaned(getattr(draft, name)) for name in statements.DRAFT_COLUMNS.split(", ")))
+        for each in kept
+        for draft in each.run.drafts
+    ]
+    if drafts:
+        yield statements.ADD_DRAFTS, {"drafts": Table(drafts)}
+    lines: list[Row] = [(each.run.job, each.run.finished, line) for each in kept for line in each.lines]
+    if lines:
+        yield statements.ADD_LINES, {"lines": Table(lines)}
+    for each in kept:
+        yield from _notify(each.notifications, each.run)
+    # Read before the oldest are removed.
+    for each in kept:
+        run, retention = each.run, each.retention
+        texts = [draft.tx for draft in run.drafts]
+        for table, added, excess, most, limit in (
+            (LINES, each.lines, each.excess[0], retention.log_lines, retention.log_bytes),
+            (DRAFTS, texts, each.excess[1], retention.mempool_entries, retention.mempool_bytes),
+        ):
+            yield from trim_rows(table, run.job, excess=excess)
+            yield from trim_bytes(table, run.job, added=added, limit=limit, rows=most)
+
+
+def _notify(notifications: Sequence[NewNotification], run: FinishedRun | None = None) -> Operation[None]:
+    """Store notifications; *run* has just left its drafts, which are the newest of its job."""
+    rows: list[Row] = [
+        (
+            *(each.id, each.job, str(each.event), each.created, str(each.format), each.url),
+            *(None if each.has_run_drafts else json.dumps(each.drafts), clean(each.reason)),
+        )
+        for each in notifications
+    ]
+    if rows:
+        job, count = (run.job, len(run.drafts)) if run is not None else ("", 0)
+        yield statements.ADD_NOTIFICATIONS, {"added": Table(rows), "job": job, "count": count}
+
+
+def _cleaned(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
