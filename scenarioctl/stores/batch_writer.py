@@ -43,7 +43,8 @@ class BatchWriter(Generic[T]):
 
     async def close(self) -> None:
         """Write what waits."""
-        if self._task is not None:
+        # One that is done may be of an earlier event loop.
+        if self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
     async def _write_all(self) -> None:
