@@ -20,15 +20,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.stores import open_store
+from scenarioctl.stores import Store, open_store
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests.daemons import PROGRAM, Daemon, daemon, wait_until
 from tests.messages import says
@@ -37,6 +38,9 @@ from tests.test_stores import FIRST
 
 pytestmark = pytest.mark.processes
 
+#: Bytes of the index before what it says of frames.
+INDEX_HEADER = 136
+
 #: Opens the store, writes and closes it, as one command after another does; says when it asks, and the id once it is there.
 COMMANDS = """
 import sys, time
@@ -44,7 +48,7 @@ from dataclasses import replace
 from tests.runner import finish as run
 from tests.test_stores import FIRST
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.stores import open_store
+from scenarioctl.stores import Store, open_store
 path, name = sys.argv[1:]
 number = 0
 while True:
@@ -341,6 +345,62 @@ def test_an_orderly_stop_destroys_nothing_and_no_command_writes_to_other_files(
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         there = {id for (id,) in database.execute("SELECT id FROM scenarios")}
     assert there == {*kept, later.stdout.strip()}
+
+
+def put(store: Store, ids: Iterable[str]) -> None:
+    for id in ids:
+        run(store.put_scenario(replace(FIRST, id=id, blob=bytes(2000))))
+
+
+@pytest.mark.parametrize("header", ["older", "kept by a write in progress"])
+def test_by_an_older_index_nobody_writes(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "scenarios.db"
+    index = path.with_name("scenarios.db-shm")
+    store = open_store(path)
+    put(store, (f"first-{number}" for number in range(20)))
+    older = index.read_bytes()
+    put(store, (f"second-{number}" for number in range(20)))
+    ends = 0 if header == "older" else INDEX_HEADER
+    with index.open("r+b") as file:
+        file.seek(ends)
+        file.write(older[ends:])
+    # It has seen nothing of what was before.
+    other = open_store(path)
+
+    for each in (other, store):
+        with pytest.raises(ScenarioctlError) as refused:
+            put(each, ["third"])
+        assert str(refused.value) == says("overwritten", path=path)
+        run(each.close())
+
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for end in ("", "-wal"):
+        shutil.copy(f"{path}{end}", copy)
+    with closing(sqlite3.connect(copy / path.name)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT count(*) FROM scenarios").fetchall() == [(40,)]
+
+
+def test_a_long_log_that_begins_anew_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # More frames than the first part of the index has, by two processes in turns.
+    monkeypatch.setattr("scenarioctl.stores.sqlite.file_guard.LOG_BYTES", 20 * 1024**2)
+    path = tmp_path / "scenarios.db"
+    one, other = open_store(path), open_store(path)
+    blobs = [replace(FIRST, id=f"long-{number}", blob=os.urandom(900_000)) for number in range(60)]
+    log = path.with_name("scenarios.db-wal")
+
+    sizes = []
+    for store, blob in zip((one, other) * 30, blobs, strict=True):
+        run(store.put_scenario(blob))
+        sizes.append(log.stat().st_size)
+
+    assert max(sizes) > 5000 * 4096
+    # It began anew twice, once by each of them.
+    assert [before > after for before, after in pairwise(sizes)].count(True) == 2
+    for store in (one, other):
+        put(store, [f"after-{id(store)}"])
+        run(store.close())
 
 
 def test_a_daemon_whose_store_becomes_newer_stops_writing(tmp_path: Path) -> None:

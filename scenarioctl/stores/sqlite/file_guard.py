@@ -13,14 +13,14 @@ from contextlib import closing, suppress
 
 from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, LOG_BYTES, DatabaseFile
 from scenarioctl.stores.sqlite.files_lock import FilesChanged, FilesLock, files_of, identify
-from scenarioctl.stores.sqlite.log_end import LogEnd, find_end
+from scenarioctl.stores.sqlite.log_end import LogEnd, find_end, find_index
 
 log = logging.getLogger("scenarioctl.store")
 
 #: Size in bytes, and when it was written last, in nanoseconds.
 _State = tuple[int, int]
 #: How often, and after how many seconds, it is looked for the end of what another process is writing.
-_TRIES, _PAUSE = 20, 0.05
+_TRIES, _PAUSE = 100, 0.01
 
 
 class FileGuard:
@@ -33,10 +33,11 @@ class FileGuard:
         with file.reporting():
             database.execute("SELECT count(*) FROM sqlite_master").fetchone()
             self._lock = FilesLock(file.path)
+            self._index = find_index(self._paths[2])
         self._found = [identify(path) for path in self._paths]
         # Opened once: a process without room for another file can still write.
         self._log = os.open(self._paths[1], os.O_RDONLY | os.O_CLOEXEC)
-        self._remember(find_end(self._log))
+        self._remember(find_end(self._log, self._index))
         #: Why nothing may be written any more, until the files are opened again.
         self._refused = ""
 
@@ -53,8 +54,8 @@ class FileGuard:
             not self._refused and self._are_found() and self._is_file_as_left() and not self._is_log_shorter()
         )
 
-    def check_for_writing(self, database: sqlite3.Connection, *, wrote: bool = False) -> None:
-        """Raise FilesChanged if a write could be lost, or one that *database* just *wrote*; it is in no transaction."""
+    def check_for_writing(self, database: sqlite3.Connection) -> None:
+        """Raise FilesChanged if a write could be lost, or was, that *database* makes or has just made; it is in no transaction."""
         if self._refused:
             raise FilesChanged(self._refused)
         self.check()
@@ -66,9 +67,11 @@ class FileGuard:
         if self._is_log_shorter() and not _checkpoint(database):
             # SQLite truncates the log too, but only after moving its content into the file.
             self._refuse(f"the file {self._paths[1]!r} was truncated while it was open")
-        end = self._find_end(wrote)
+        end = self._find_end()
         if end is None:
-            self._refuse(f"the file {self._paths[1]!r} was overwritten while it was open")
+            self._refuse(
+                f"the file {self._paths[1]!r} or {self._paths[2]!r} was overwritten while it was open"
+            )
         if not self._is_file_as_left():
             # Another process may have moved the log into the file, or shortened it with VACUUM.
             if not _is_sound(self._paths[0]):
@@ -103,15 +106,11 @@ class FileGuard:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
         return False
 
-    def _find_end(self, wrote: bool) -> LogEnd | None:
-        """Return where the log ends; None if it isn't what it was, or what was just written doesn't belong to it.
-
-        By an index that was overwritten, SQLite writes where nobody reads.  Of what another process is writing, the end
-        follows at once.
-        """
+    def _find_end(self) -> LogEnd | None:
+        """Return where the log ends; None if it isn't what it was, or its index says something else."""
         for _ in range(_TRIES):
-            end = find_end(self._log, self._end)
-            if not wrote or end != self._end or _look(self._paths[1]) == self._log_left:
+            end = find_end(self._log, self._index, self._end)
+            if end is not None:
                 return end
             time.sleep(_PAUSE)
         return None

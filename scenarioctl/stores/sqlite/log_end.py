@@ -1,59 +1,141 @@
-"""Where the write-ahead log of a store ends.  What was in it once has to stay, until SQLite begins it anew.
+"""Where the write-ahead log of a store ends, and whether its index says the same.
 
-Format: https://sqlite.org/fileformat2.html#the_write_ahead_log.  SQLite holds no lock on the log, so that opening and
-closing it here harms none.
+What was in the log once has to stay, until SQLite begins it anew, and the index has to name the page of each frame: SQLite
+reads and writes by the index alone, so by one of another moment it builds on what isn't there any more.
+
+Formats: https://sqlite.org/fileformat2.html#the_write_ahead_log and https://sqlite.org/walformat.html.  SQLite holds no lock on
+the log, so that opening and closing it here harms none.  Closing the index would end the locks that SQLite has on it.
 """
 
 import os
-from dataclasses import dataclass
+import struct
+import sys
+from dataclasses import dataclass, field
 
 _HEADER = 32
 _FRAME = 24
 #: In the header of a frame that is not the last of its transaction.
 _NO_COMMIT = bytes(4)
 
+#: A log whose first salt is so many less is an older one.
+_SALTS, _OLDER = 2**32, 2**16
+
+#: The index begins with its header twice, and what readers and checkpoints know of each other.
+_INDEX_HEADER, _INDEX_START = 48, 136
+#: So long is each part of the index, which has the pages of so many frames; the first has fewer, beside the header.
+_INDEX_PART, _FRAMES = 32768, 4096
+_FIRST_FRAMES = _FRAMES - _INDEX_START // 4
+
 
 @dataclass(frozen=True)
 class LogEnd:
     """The end of a log."""
 
-    #: The header of the log; empty if nothing was written yet.
+    #: The header of the log; empty if nothing is in it.
     header: bytes = b""
-    #: Where the header of the last frame of the last transaction is, and the header, which has a checksum of all before.
-    offset: int = _HEADER
+    #: How many frames there are, and the header of the last one, which has a checksum of all before.
+    frames: int = 0
     frame: bytes = b""
+    #: The page of each frame, as the index has it.
+    pages: bytes = field(default=b"", repr=False)
 
     @property
-    def generation(self) -> int:
-        """How often the log was begun anew."""
-        return int.from_bytes(self.header[12:16], "big")
+    def salt(self) -> int:
+        """The first salt, which SQLite counts up whenever it begins the log anew, or draws by lot."""
+        return int.from_bytes(self.header[16:20], "big")
 
 
-def find_end(file: int, known: LogEnd = LogEnd()) -> LogEnd | None:
-    """Return where the log in the open *file* ends, which ended at *known* before; None if what was in it then is not there any more."""
+def find_index(path: str) -> int:
+    """Return the file descriptor by which SQLite has the index at *path* open in this process; OSError if there is none."""
+    index = os.stat(path)  # noqa: PTH116 - the paths are texts
+    for file in range(os.sysconf("SC_OPEN_MAX")):
+        try:
+            found = os.fstat(file)
+        except OSError:
+            continue
+        if (found.st_dev, found.st_ino) == (index.st_dev, index.st_ino):
+            return file
+    raise FileNotFoundError(f"{path} is not open")
+
+
+def find_end(log: int, index: int, known: LogEnd = LogEnd()) -> LogEnd | None:
+    """Return where the log in the open files ends, which ended at *known* before.
+
+    None if what was in it then is not there any more, or if the index says something else: so for a moment, while
+    another process writes.  Without *known*, the log must not go on behind what the index tells of.
+    """
     try:
-        return _read_end(file, known)
+        return _read_end(log, index, known)
     except OSError:
         return None
 
 
-def _read_end(file: int, known: LogEnd) -> LogEnd | None:
-    end = LogEnd(os.pread(file, _HEADER, 0))
-    if not end.header:
-        return end
-    step = _FRAME + int.from_bytes(end.header[8:12], "big")
-    if end.header == known.header:
-        end = known
-    elif known.header and end.generation <= known.generation:
+def _read_end(log: int, index: int, known: LogEnd) -> LogEnd | None:
+    twice = os.pread(index, 2 * _INDEX_HEADER, 0)
+    told, again = twice[:_INDEX_HEADER], twice[_INDEX_HEADER:]
+    if len(told) < _INDEX_HEADER or told != again:
         return None
-    offset, salts = end.offset, end.header[16:24]
-    if end.frame:
-        if os.pread(file, _FRAME, offset) != end.frame:
+    (frames,) = struct.unpack_from("=I", told, 16)
+    salts = told[32:40]
+    header = os.pread(log, _HEADER, 0)
+    is_first = not known.header
+    if not frames and _is_begun_anew(header, salts, known):
+        return LogEnd()
+    if header[16:24] != salts:
+        return None
+    if header != known.header:
+        begun = LogEnd(header)
+        if known.header and (known.salt - begun.salt) % _SALTS < _OLDER:
             return None
-        offset += step
-    # Frames of an earlier generation have other salts.
-    while (frame := os.pread(file, _FRAME, offset))[8:16] == salts:
-        if frame[4:8] != _NO_COMMIT:
-            end = LogEnd(end.header, offset, frame)
-        offset += step
-    return end
+        known = begun
+    step = _FRAME + int.from_bytes(header[8:12], "big")
+    if known.frames > frames or (known.frame and _read_frame(log, known.frames, step) != known.frame):
+        return None
+    frame, pages = known.frame, [known.pages]
+    for number in range(known.frames + 1, frames + 1):
+        frame = _read_frame(log, number, step)
+        if frame[8:16] != salts:
+            return None
+        pages.append(int.from_bytes(frame[:4], "big").to_bytes(4, sys.byteorder))
+    if is_first and _goes_on(log, frames, step, salts):
+        return None
+    end = LogEnd(header, frames, frame, b"".join(pages))
+    return end if _is_commit(frame) and _read_pages(index, frames) == end.pages else None
+
+
+def _is_begun_anew(header: bytes, salts: bytes, known: LogEnd) -> bool:
+    """Return whether the next write begins the log, or begins it anew when its content is all in the file."""
+    header = header or known.header
+    if not header or not any(salts):
+        return not known.frames
+    # The header of the log follows with the first frame.
+    return int.from_bytes(salts[:4], "big") == (LogEnd(header).salt + 1) % _SALTS
+
+
+def _goes_on(log: int, frames: int, step: int, salts: bytes) -> bool:
+    """Return whether there is a transaction behind the first *frames* frames, which the index doesn't tell of (yet)."""
+    number = frames + 1
+    while (frame := _read_frame(log, number, step))[8:16] == salts:
+        if _is_commit(frame):
+            return True
+        number += 1
+    return False
+
+
+def _is_commit(frame: bytes) -> bool:
+    """Return whether *frame* ends a transaction, or there is none."""
+    return frame[4:8] != _NO_COMMIT
+
+
+def _read_frame(log: int, number: int, step: int) -> bytes:
+    """Return the header of the frame with that *number*, counted from 1."""
+    return os.pread(log, _FRAME, _HEADER + (number - 1) * step)
+
+
+def _read_pages(index: int, frames: int) -> bytes:
+    """Return the pages of the first *frames* frames as the index has them."""
+    first = min(frames, _FIRST_FRAMES)
+    pages = [os.pread(index, first * 4, _INDEX_START)]
+    for part, done in enumerate(range(first, frames, _FRAMES), 1):
+        pages.append(os.pread(index, min(frames - done, _FRAMES) * 4, part * _INDEX_PART))
+    return b"".join(pages)

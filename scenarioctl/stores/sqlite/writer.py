@@ -101,11 +101,9 @@ class Writer:
     def _perform(self, batch: list[_Request]) -> list[_Outcome]:
         try:
             self._guard.check_for_writing(self._database)
-            changes = self._database.total_changes
             outcomes = self._commit(batch)
             # If the files were cut off or replaced meanwhile, this write may be lost with them.
-            wrote = self._database.total_changes != changes and any(error is None for _, error in outcomes)
-            self._guard.check_for_writing(self._database, wrote=wrote)
+            self._guard.check_for_writing(self._database)
             self._guard.empty_log(self._database)
         except FilesChanged as changed:
             return [(None, FilesChanged(str(changed))) for _ in batch]
