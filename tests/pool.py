@@ -171,7 +171,7 @@ def executed(
 
 def application(path: Path, node: Node, **settings: Any) -> Application:
     """Return an application whose hydraDx is *node*."""
-    chains = {"hydraDx": {"endpoints": [node.url]}}
+    chains = {"hydraDx": {"endpoints": [node.url], "trusted": True}}
     return Application(
         Settings(config=path / "c", store=str(path / "s"), cache=path / "r", chains=chains, **settings)
     )
@@ -181,6 +181,6 @@ def write_config(path: Path, node: Node) -> str:
     """Write a config.toml whose hydraDx is *node*, and return its path."""
     config = path / "config.toml"
     config.write_text(
-        f'store = "{path / "s.db"}"\ncache = "{path / "r"}"\n[chains.hydraDx]\nendpoints = ["{node.url}"]\n'
+        f'store = "{path / "s.db"}"\ncache = "{path / "r"}"\n[chains.hydraDx]\nendpoints = ["{node.url}"]\ntrusted = true\n'
     )
     return str(config)

@@ -15,10 +15,12 @@ from scenarioctl.chains.connection import TIMEOUTS
 from scenarioctl.errors import InvalidRequest
 from tests.blocks import block_hash, header_of
 from tests.check_rules import CAROL_KEY
-from tests.conftest import BOB, Ended, Run
+from tests.conftest import BOB, BOB_HEX, Ended, Run
 from tests.messages import says
 from tests.network import HEAD, FakeNetwork
 from tests.node import Refusal
+from tests.pool import HDX, subpool
+from tests.pool import pool as omnipool
 from tests.runtimes import REGISTRY
 from tests.test_check import (
     ALICE,
@@ -37,7 +39,7 @@ from tests.test_check import (
 )
 
 NOWHERE = "ws://127.0.0.1:1/"
-CHAINS = ("polkadot", "assetHub")
+CHAINS = ("polkadot", "assetHub", "hydraDx")
 
 
 class Two:
@@ -297,6 +299,111 @@ def test_a_maximum_that_two_endpoints_tell_says_so(two: Two) -> None:
 
     assert (ended.code, json.loads(ended.out)["asked"]) == (0, 2)
     assert "second endpoint" not in ended.said
+
+
+SCENARIO = (
+    "create",
+    "scenario",
+    "--from",
+    "polkadot",
+    "--to",
+    "polkadot",
+    "--asset",
+    "DOT",
+    "--destination-address",
+    BOB,
+)
+SWAP = ("--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
+SWAP_AND_REMARK = """
+[[steps]]
+type = "swap"
+assetin = "DOT"
+assetout = "HDX"
+amount = 2
+
+[[steps]]
+type = "Remark"
+chain = "hydraDx"
+text = "gm"
+"""
+#: Commands about money, and where their answer says how many endpoints told it.
+ASKING = {
+    (*SCENARIO, "--amount", "max", "--sender", ALICE): (),
+    (*SCENARIO, "--amount", "1", "--sender", ALICE, "--check"): ("check",),
+    ("quote", *SWAP): (),
+    ("create", "swap", *SWAP): ("swap",),
+    ("balance", ALICE, "polkadot"): ("chains", 0),
+}
+
+
+def list_assets(two: Two) -> None:
+    for network in (two.first, two.second):
+        dex = network.chains["hydraDx"]
+        for place, value in omnipool().items():
+            dex.store(*place, value=value)
+        network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(
+            events=(
+                {
+                    "Balances": {
+                        "Transfer": {"from": ALICE_KEY, "to": bytes.fromhex(BOB_HEX[2:]), "amount": DOT}
+                    }
+                },
+            )
+        )
+
+
+@pytest.mark.parametrize(("words", "path"), ASKING.items(), ids=[" ".join(words[:2]) for words in ASKING])
+def test_an_answer_about_money_says_how_many_endpoints_told_it(two: Two, words: Any, path: Any) -> None:
+    list_assets(two)
+
+    def ask() -> tuple[int, str]:
+        ended = two.run("--json", *words)
+        assert ended.code == 0, ended.err
+        answer = json.loads(ended.out)
+        for key in path:
+            answer = answer[key]
+        return answer["asked"], ended.said
+
+    agreed = ask()
+    two.write({name: {"endpoints": [two.url("first", name)]} for name in CHAINS})
+    alone = ask()
+
+    assert agreed[0] == 2
+    assert "second endpoint" not in agreed[1]
+    assert alone[0] == 1
+    assert alone[1].count("second endpoint") == 1
+
+
+def test_a_stored_swap_says_how_many_endpoints_quoted_it(two: Two, tmp_path: Path) -> None:
+    list_assets(two)
+    flow = tmp_path / "flow.toml"
+    flow.write_text(SWAP_AND_REMARK)
+    created = two.run("create", "--file", str(flow))
+    assert created.code == 0, created.err
+    id = created.out.strip()
+
+    full = json.loads(two.run("--json", "scenario", "full", id).out)["result"]
+    batch = json.loads(two.run("--json", "scenario", "batch", id).out)
+
+    assert (full["asked"], batch["asked"]) == (2, 2)
+    assert ["asked" in each for each in full["transactions"]] == [True, False]
+
+
+def test_a_false_quote_makes_no_swap(two: Two) -> None:
+    list_assets(two)
+    dex = two.first.chains["hydraDx"]
+    for place, value in subpool(HDX, reserve=50_000_000 * 10**12, hub=2_000_000 * 10**12).items():
+        dex.store(*place, value=value)
+
+    quoted = two.run("quote", *SWAP)
+    created = two.run("create", "swap", *SWAP)
+    drafted = two.run("scenario", "list")
+
+    for ended in (quoted, created):
+        assert (ended.out, ended.code) == ("", 5)
+        sentence = says("HDX", one=two.url("first", "hydraDx"), two=two.url("second", "hydraDx"))
+        assert ended.err.splitlines()[-1] == sentence
+    assert drafted.out == ""
 
 
 @pytest.mark.parametrize(("told", "held"), [(1_000_000 * DOT, 5 * DOT), (0, 5 * DOT), (5 * DOT, 0)])

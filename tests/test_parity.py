@@ -149,6 +149,50 @@ def test_a_handler_takes_the_application_and_a_request_and_returns_a_typed_answe
     assert is_typeddict(*get_args(result))
 
 
+#: Handlers whose answers say nothing about money that a node told, and why.
+NO_MONEY_OF_NODES = {
+    "addresses": "read from the address alone",
+    "assets": "facts of the release and of config.toml",
+    "chains": "facts of the release and of config.toml, and the runtime's constants",
+    "channels.open_channels": "parachains, without an amount",
+    "contracts.contract_info": "whether a contract is there",
+    "job_changes": "what a job is told to do",
+    "job_runs": "the runs that the store has",
+    "jobs": "what the store has of jobs: a draft's amount is its scenario's, and a query's is what its run was told",
+    "notifications": "whether it was sent",
+    "pallets": "what the runtime's table has",
+    "previews": "what the diagram says",
+    "scenario_changes": "what the scenario says",
+    "scenarios.delete_scenario": "that it is gone",
+    "scenarios.export_scenario": "the diagram",
+    "scenarios.import_scenario": "the diagram",
+    "scenarios.list_scenarios": "what the store has, with the states that were confirmed when they were stored",
+    "scenarios.scenario_info": "what the diagram says",
+    "scenarios.show_scenario": "what the diagram says",
+    "status.show_status": "the blocks of chains, and what the store has",
+    "stores.check_store": "the store",
+    "templates.count_templates": "how many the store has",
+    "webhooks": "what a webhook was sent",
+}
+
+
+def keys_of(type_: Any) -> set[str]:
+    """Return the keys of *type_* and of what is in it."""
+    keys: set[str] = set()
+    if is_typeddict(type_):
+        hints = get_type_hints(type_)
+        keys = {*hints}.union(*map(keys_of, hints.values()))
+    return keys.union(*map(keys_of, get_args(type_)))
+
+
+@pytest.mark.parametrize("name", sorted(operations()))
+def test_an_answer_about_money_says_how_many_endpoints_told_it(name: str) -> None:
+    (answer,) = get_args(get_type_hints(operations()[name])["return"])
+    reasons = {name, name.partition(".")[0]} & set(NO_MONEY_OF_NODES)
+
+    assert ("asked" in keys_of(answer)) is not bool(reasons)
+
+
 def test_every_error_has_an_exit_code_and_a_status() -> None:
     classes = [
         each

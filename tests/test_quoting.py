@@ -594,6 +594,7 @@ class TestCommands:
             "block": BLOCK,
             "block_hash": HEAD,
             "spec_version": 428,
+            "asked": 1,
         }
 
     def test_a_swap_needs_no_minimum(self, run: Run) -> None:
@@ -602,7 +603,7 @@ class TestCommands:
         answer = json.loads(ended.out)
         assert ended.code == 0
         assert ended.said == says("DOT", "1957.124423891189", "HDX", "1000")
-        assert set(answer["swap"]) == {"swap_tx", "scenarioid", "spec_version"}
+        assert set(answer["swap"]) == {"swap_tx", "scenarioid", "spec_version", "asked"}
         decoded = run("tx", "decode", answer["swap"]["swap_tx"], "--chain", "hydraDx", "--json")
         assert json.loads(decoded.out)["call"]["method"] == "sell"
         assert "1937553179652277" in decoded.out

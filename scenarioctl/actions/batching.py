@@ -51,6 +51,7 @@ async def draft_together(
         warnings=_counted((text for each in drafted for text in _warnings_in_batch(each)), batch.warnings),
         doubts=_counted(text for each in transactions for text in each.doubts),
         notes=_counted(text for each in transactions for text in each.notes),
+        asked=min((each.asked for each in transactions if each.asked), default=0),
     )
     if sender is None:
         return batch

@@ -339,7 +339,8 @@ def _with_check(
         check = Check(verdict="unknown", reasons=(found.difference,), warnings=check.warnings, asked=2)
     warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
     alone = say_alone(found.alone) if check.verdict == "ok" else ()
-    return replace(transaction, check=check, warnings=warnings, notes=(*transaction.notes, *alone))
+    notes = tuple(dict.fromkeys((*transaction.notes, *alone)))
+    return replace(transaction, check=check, warnings=warnings, notes=notes)
 
 
 def require_check(transaction: UnsignedTransaction) -> "Check":
@@ -376,6 +377,7 @@ async def draft_swap(
     Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
     to quote from.
     """
+    from scenarioctl.chains.confirmation import EndpointsDisagree, confirm, say_alone
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
     from scenarioctl.transactions.swap.swap_limits import PricedSwap, price_swap, price_swap_offline
 
@@ -414,9 +416,10 @@ async def draft_swap(
                 asset_in=asset_in, asset_out=asset_out, amount=amount, minimum=bounds.minimum, route=route
             )
         )
-    try:
-        terms = await price_swap(
-            app.client(chain),
+
+    async def ask(clients: "Clients") -> PricedSwap:
+        return await price_swap(
+            clients(chain),
             asset_in=asset_in,
             asset_out=asset_out,
             amount=amount,
@@ -424,6 +427,12 @@ async def draft_swap(
             route=route,
             sender=sender,
         )
+
+    try:
+        found = await confirm(app.pool, ask, say=lambda terms: "; ".join((*terms.notes, *terms.warnings)))
+        terms = found.agreed()
+    except EndpointsDisagree:
+        raise
     except ChainUnreachable as error:
         given = (
             "with --offline"
@@ -434,7 +443,8 @@ async def draft_swap(
             f"a swap is quoted before it is built: {error.statement}",
             advice=f"; {given} it is built without a node",
         ) from None
-    return await build(terms)
+    priced = await build(terms)
+    return replace(priced, asked=found.asked, notes=(*priced.notes, *say_alone(found.alone)))
 
 
 async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:

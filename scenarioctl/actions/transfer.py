@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.actions.cards import (
     Card,
@@ -191,6 +191,8 @@ class ParsedTransfer:
     #: It is built also if too little arrives to be held there.
     accept_loss: bool = False
     notes: tuple[str, ...] = ()
+    #: How many endpoints told its amount, 1 or 2; 0 if no node did.
+    asked: Literal[0, 1, 2] = 0
 
     @property
     def has_placeholder(self) -> bool:
@@ -336,6 +338,7 @@ async def maximize(
         # Between chains the amount alone decides what stays.
         allow_death=allow_death and asked.is_local,
         notes=(*found.notes, *transfer.notes),
+        asked=found.asked,
     )
 
 

@@ -38,7 +38,7 @@ class UnsignedTransaction:
     notes: tuple[str, ...] = ()
     #: The result of a check, if one was requested.
     check: "Check | None" = None
-    #: How many endpoints told the balance that a maximum rests on, 1 or 2; 0 if the amount isn't one.
+    #: How many endpoints told what its amounts rest on (a maximum, a quote, trapped assets), 1 or 2; 0 if no node did.
     asked: Literal[0, 1, 2] = 0
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False

@@ -91,10 +91,15 @@ class ArrivalAnswer(TypedDict):
     credited: AmountAnswer | None
 
 
-class CheckAnswer(TypedDict):
-    verdict: Verdict
+class Told(TypedDict):
+    """What nodes told."""
+
     #: How many endpoints it rests on: 2 if a second endpoint of each chain that isn't trusted gives the same answer, else 1.
     asked: Literal[1, 2]
+
+
+class CheckAnswer(Told):
+    verdict: Verdict
     reasons: list[str]
     warnings: list[str]
     steps: list[StepAnswer]

@@ -1,14 +1,14 @@
 """Assets in the asset trap of a chain: find those of an account, and build the transaction that claims them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound, shorten
-from scenarioctl.model.json_types import Hex
+from scenarioctl.model.json_types import Hex, Told
 from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.built_transactions import CheckableFields, check_sender
 from scenarioctl.operations.calls import BuiltCall, answer_call
@@ -62,7 +62,7 @@ class TrappedAssets(TypedDict):
     summary: str
 
 
-class FoundTraps(TypedDict):
+class FoundTraps(Told):
     chain: str
     first_block: int
     last_block: int
@@ -87,6 +87,7 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
     return Result(
         answer={
             "chain": chain.name,
+            "asked": 1,
             "first_block": first,
             "last_block": last,
             "traps": [_describe(app, chain, trap, tried.get(trap.hash), account) for trap in traps],
@@ -144,6 +145,9 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
         beneficiary=account if receiver is None else receiver,
     )
     doubts = await _prove(app, chain, trap, transaction.call)
+    if sender is None:
+        # One node says what was trapped, and whose it is.
+        transaction = replace(transaction, asked=1)
     result = await answer_call(app, transaction, request, sender)
     return Result(
         answer={**result.answer, "signer": chain.account_format.format(account, chain.ss58_prefix)},

@@ -32,7 +32,7 @@ class RuntimeUsed(TypedDict):
     spec_version: int
     #: Built offline, not checked against a node.
     offline: NotRequired[Literal[True]]
-    #: Of an amount `max`: how many endpoints told the balance that it rests on.
+    #: Of a maximum, a swap or a claim: how many endpoints its amounts rest on, as in a check.
     asked: NotRequired[Literal[1, 2]]
 
 

@@ -72,6 +72,8 @@ class CreateScenario:
 
 class CreatedScenario(Checked):
     result: "ScenarioId"
+    #: Of an amount `max`: how many endpoints it rests on, as in a check.
+    asked: NotRequired[Literal[1, 2]]
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
@@ -99,7 +101,9 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     created = await _store_drafted(
         app, request, diagram, sender, lambda view: draft_parsed(view, transfer, sender), transfer
     )
-    return replace(created, notes=(*created.notes, *transfer.notes))
+    if transfer.asked:
+        created.answer["asked"] = transfer.asked
+    return replace(created, notes=tuple(dict.fromkeys((*created.notes, *transfer.notes))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,7 +385,7 @@ async def _store_drafted(
         stored,
         answer={**stored.answer, **check},
         warnings=transaction.warnings,
-        notes=(*stored.notes, *opened),
+        notes=(*stored.notes, *(transaction.notes if sender is not None else ()), *opened),
     )
 
 

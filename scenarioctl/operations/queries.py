@@ -1,7 +1,7 @@
 """Reading a chain: its storage, constants and runtime APIs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
@@ -32,6 +32,8 @@ class QueryChain:
 
 
 class QueryResult(TypedDict):
+    #: How many endpoints it rests on: one node is asked, and nobody confirms it. Left out if none was asked.
+    asked: NotRequired[Literal[1]]
     #: Text or a number as it is; everything else as compact JSON with every integer as text.
     result: str
     #: The amounts in it in whole tokens, like `free 1.5 DOT`; left out if none is known.
@@ -45,6 +47,8 @@ async def query_chain(app: Application, request: QueryChain) -> Result[QueryResu
     query = read_request(app, request)
     answered = await ask(app, query, limit=entry_limit(request.limit))
     answer: QueryResult = {"result": answered.text}
+    if not app.settings.offline:
+        answer["asked"] = 1
     if human := whole_tokens(app, query, answered.text):
         answer["human"] = human
     return Result(answer=answer, warnings=answered.warnings)

@@ -89,6 +89,8 @@ class DescribedTransaction(TypedDict):
     dest_chain: str
     txtype: str
     spec_version: int
+    #: Of a swap: how many endpoints its quote rests on, as in a check.
+    asked: NotRequired[Literal[1, 2]]
 
 
 class StepTransaction(TypedDict, total=False):
@@ -103,6 +105,7 @@ class StepTransaction(TypedDict, total=False):
     dest_chain: str
     txtype: str
     spec_version: int
+    asked: Literal[1, 2]
     warnings: list[str]
     check: CheckAnswer
     error: str
@@ -163,7 +166,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
 
 
 def _describe(drafted: "Drafted", written: WrittenTransaction) -> DescribedTransaction:
-    return {
+    described: DescribedTransaction = {
         "tx": written.tx,
         "summary": drafted.summary,
         "asset": drafted.asset,
@@ -173,6 +176,9 @@ def _describe(drafted: "Drafted", written: WrittenTransaction) -> DescribedTrans
         "txtype": drafted.txtype,
         "spec_version": drafted.transaction.spec_version,
     }
+    if drafted.transaction.asked:
+        described["asked"] = drafted.transaction.asked
+    return described
 
 
 async def _transaction_of(

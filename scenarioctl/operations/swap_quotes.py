@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.model.json_types import Digits, Hex, Told
 from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.swap.quote import QuoteLeg
+    from scenarioctl.chains.confirmation import Clients
+    from scenarioctl.transactions.swap.quote import Quote, QuoteLeg
 
 __all__ = ["quote_swap"]
 
@@ -48,7 +49,7 @@ class LegQuote(TypedDict, total=False):
     slip_fee: "Digits"
 
 
-class SwapQuote(TypedDict):
+class SwapQuote(Told):
     #: With its symbol, in whole tokens.
     sold: str
     received: str
@@ -75,6 +76,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.actions.fields import Fields
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.chains.confirmation import confirm, say_alone
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
     from scenarioctl.transactions.swap.quote import percent
     from scenarioctl.transactions.swap.route_quote import fetch_quote
@@ -89,10 +91,16 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     slippage = read_slippage(request.slippage, "slippage")
     route = read_route(request.route, "route")
     sender = parse_account(request.sender, field="sender") if request.sender else None
-    client = app.client(chain)
-    quote = await fetch_quote(
-        client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
-    )
+
+    async def ask(clients: "Clients") -> "tuple[Quote, int]":
+        client = clients(chain)
+        quote = await fetch_quote(
+            client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
+        )
+        return quote, (await client.table()).spec_version
+
+    found = await confirm(app.pool, ask, say=lambda answered: answered[0].describe())
+    quote, spec_version = found.agreed()
     least = minimum_received(quote.amount_out, slippage)
     omnipool = quote.omnipool
     answer: SwapQuote = {
@@ -110,10 +118,11 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
         "legs": [_describe_leg(leg) for leg in quote.legs],
         "block": quote.block,
         "block_hash": quote.block_hash,
-        "spec_version": (await client.table()).spec_version,
+        "spec_version": spec_version,
+        "asked": found.asked,
     }
     warnings = (*quote.warnings, *warn_of_slippage(slippage, asset_out.amount(least)))
-    return Result(answer=answer, warnings=warnings)
+    return Result(answer=answer, notes=say_alone(found.alone), warnings=warnings)
 
 
 def _describe_leg(leg: "QuoteLeg") -> LegQuote:
