@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.check_rules import CAROL_KEY
 from tests.conftest import BOB, BOB_HEX, Ended, Run
 from tests.messages import says
 from tests.network import HEAD, FakeNetwork
-from tests.node import Refusal
+from tests.node import Gone, Refusal
 from tests.pool import HDX, subpool
 from tests.pool import pool as omnipool
 from tests.runtimes import REGISTRY
@@ -136,6 +137,35 @@ def test_what_two_endpoints_say_is_ok(two: Two) -> None:
         assert asked == again
 
 
+def test_both_endpoints_are_asked_at_the_same_time(two: Two) -> None:
+    hub = two.first.chains["assetHub"].api
+    relay = two.second.chains["polkadot"].api
+    effects, arrival = relay["DryRunApi_dry_run_call"], hub["DryRunApi_dry_run_xcm"]
+    is_asked = threading.Event()
+
+    def try_call(_: bytes) -> Any:
+        is_asked.set()
+        return effects
+
+    def try_message(_: bytes) -> Any:
+        assert is_asked.wait(10)
+        return arrival
+
+    relay["DryRunApi_dry_run_call"], hub["DryRunApi_dry_run_xcm"] = try_call, try_message
+
+    answer = two.check()
+
+    assert (answer["verdict"], answer["asked"]) == ("ok", 2)
+
+
+def test_a_question_that_both_answer_alike_is_asked_once_of_each(two: Two) -> None:
+    two.check()
+
+    for name in CHAINS[:2]:
+        first, second = (network.chains[name].asked for network in (two.first, two.second))
+        assert len(second) == len(first)
+
+
 @pytest.mark.parametrize("truth", LIES)
 @pytest.mark.parametrize("liar", ["first", "second"])
 def test_a_forged_dry_run_is_not_ok(two: Two, truth: Lie, liar: str) -> None:
@@ -202,6 +232,18 @@ def test_one_that_is_down_leaves_one_and_it_is_said(two: Two) -> None:
 
     assert (answer["verdict"], answer["asked"], answer["exit"]) == ("ok", 1, 0)
     assert answer["said"].splitlines()[-1] == says("second endpoint", "polkadot", NOWHERE, url=two.url("first"))  # fmt: skip
+
+
+def test_one_that_stands_in_for_the_first_does_not_confirm_itself(two: Two) -> None:
+    def go(_: bytes) -> Any:
+        raise Gone
+
+    two.first.chains["polkadot"].api["TransactionPaymentApi_query_info"] = go
+
+    answer = two.check()
+
+    assert (answer["verdict"], answer["asked"], answer["exit"]) == ("ok", 1, 0)
+    assert two.url("second") in answer["said"]
 
 
 def test_one_that_answers_nothing_about_blocks_leaves_one(two: Two) -> None:

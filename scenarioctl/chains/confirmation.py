@@ -2,6 +2,9 @@
 
 One node can answer with a false balance or a forged dry run.  So the whole question is asked again of an endpoint on another
 host, if the chain has one, and the answer counts if both are the same value.
+
+While the first endpoint is asked, the second one is asked the same exchanges.  If it answers each alike, so would it the
+whole question, which need not be asked again.
 """
 
 import asyncio
@@ -22,6 +25,10 @@ log = logging.getLogger("scenarioctl.chains")
 
 #: Returns the connections to a chain, or those to some of its endpoints.
 PoolOf = Callable[[Chain, tuple[str, ...]], Pool]
+
+
+#: The client of another endpoint, or None and why there is none; and whether it answers every exchange alike.
+Repeated = tuple[PinnedClient | None, ScenarioctlError | None, bool]
 
 
 class EndpointsDisagree(ChainUnreachable):
@@ -58,17 +65,34 @@ async def confirm(
 
     A refusal is an answer too: it is raised unless another endpoint contradicts it, which is EndpointsDisagree.
     """
-    first, second = Clients(pool_of), Clients(pool_of)
-    one = await _outcome(ask, first)
-    if first.is_mixed:
-        first = Clients(pool_of, pinned=True)
+    first = Clients(pool_of)
+    try:
         one = await _outcome(ask, first)
+        if first.is_mixed:
+            await first.end()
+            first = Clients(pool_of, pinned=True)
+            one = await _outcome(ask, first)
+        return await _compare_with_second(pool_of, ask, first, one, decides=decides, say=say)
+    finally:
+        await first.end()
+
+
+async def _compare_with_second(
+    pool_of: PoolOf,
+    ask: Callable[["Clients"], Awaitable[T]],
+    first: "Clients",
+    one: T | ScenarioctlError,
+    *,
+    decides: Callable[[T], bool],
+    say: Callable[[T], str],
+) -> Confirmed[T]:
     if isinstance(one, ChainUnreachable) or (isinstance(one, ScenarioctlError) and not first.clients):
         raise one
     if not isinstance(one, ScenarioctlError) and not decides(one):
         return Confirmed(answer=one)
+    second = Clients(pool_of)
     difference = await second.follow(first)
-    if second.confirmed and not difference:
+    if second.confirmed and not difference and not second.repeats:
         two = await _outcome(ask, second)
         if isinstance(two, ChainUnreachable):
             second.alone[second.confirmed[0]] = f"{first.name(second.confirmed)} ({two})"
@@ -119,6 +143,9 @@ class Clients:
         self.confirmed: list[Chain] = []
         #: Chain -> why no other endpoint is.
         self.alone: dict[Chain, str] = {}
+        #: Whether each of those others answered every exchange alike.
+        self.repeats = True
+        self._repeating: dict[Chain, asyncio.Task[Repeated]] = {}
 
     def __call__(self, chain: Chain) -> Client:
         client = self.clients.get(chain)
@@ -126,7 +153,15 @@ class Clients:
             pool = self._pool_of(chain, ())
             several = not chain.trusted and len({host_of(each) for each in chain.endpoints}) > 1
             client = self.clients[chain] = PinnedClient(pool) if several or self._pinned else Client(pool)
+            if several and isinstance(client, PinnedClient):
+                self._repeating[chain] = asyncio.create_task(_repeat(self._pool_of, client))
         return client
+
+    async def end(self) -> None:
+        """Ask no second endpoint any more."""
+        for task in self._repeating.values():
+            task.cancel()
+        await asyncio.gather(*self._repeating.values(), return_exceptions=True)
 
     @property
     def is_mixed(self) -> bool:
@@ -137,21 +172,30 @@ class Clients:
         """Find for each chain of *first* another endpoint that has its block; return what contradicts it, if one hasn't."""
         self.clients |= first.clients
         asked = [each for each in first.clients.values() if each.endpoints_asked and not each.chain.trusted]
-        blocks = [client.block if isinstance(client, PinnedClient) else "" for client in asked]
-        found = await asyncio.gather(
-            *(find_second(self._pool_of, *each) for each in zip(asked, blocks, strict=True))
-        )
-        for client, block, (second, why) in zip(asked, blocks, found, strict=True):
+        found = await asyncio.gather(*map(first.repeated, asked))
+        for client, (second, why, agrees) in zip(asked, found, strict=True):
             chain = client.chain
-            if isinstance(why, BlockMissing):
+            if isinstance(client, PinnedClient) and isinstance(why, BlockMissing):
                 self.confirmed = [chain]
-                return f"According to {client.endpoint}: {block} is a block of {chain.name}. {why}"
+                return f"According to {client.endpoint}: {client.block} is a block of {chain.name}. {why}"
             if second is None:
                 self.alone[chain] = f"{chain.name} ({client.endpoint}{f'; {why}' if why else ''})"
             else:
                 self.clients[chain] = second
                 self.confirmed.append(chain)
+                self.repeats &= agrees
         return ""
+
+    async def repeated(self, client: Client) -> Repeated:
+        """Return what came of asking another endpoint the exchanges of *client*, which has no more of them."""
+        if not isinstance(client, PinnedClient) or not client.block or client.chain not in self._repeating:
+            return None, None, False
+        client.exchanges.put_nowait(None)
+        second, why, agrees = await self._repeating[client.chain]
+        if second is not None and _hosts_of(second) & _hosts_of(client):
+            # The first one went away meanwhile, and the second was asked in its place.
+            return None, None, False
+        return second, why, agrees
 
     def name(self, chains: list[Chain]) -> str:
         """Return the endpoints that were asked of *chains*."""
@@ -161,9 +205,27 @@ class Clients:
         return " and ".join(f"{endpoint} ({chain.name})" for chain, endpoint in names.items())
 
 
+async def _repeat(pool_of: PoolOf, first: PinnedClient) -> Repeated:
+    """Ask another endpoint of the same chain what *first* asks, until an answer differs."""
+    await first.is_pinned.wait()
+    second, why = await find_second(pool_of, first, first.block)
+    agrees = second is not None
+    while second is not None and agrees and (exchange := await first.exchanges.get()):
+        ask, answer = exchange
+        try:
+            agrees = await ask(second) == answer
+        except ScenarioctlError:
+            agrees = False
+    return second, why, agrees
+
+
+def _hosts_of(client: Client) -> set[str]:
+    return {host_of(each) for each in client.endpoints_asked}
+
+
 def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
     """Return the connections to the hosts of a chain that *first* hasn't asked; None if there are none, or it is trusted."""
-    hosts = {host_of(each) for each in first.endpoints_asked}
+    hosts = _hosts_of(first)
     others = tuple(each for each in first.chain.endpoints if host_of(each) not in hosts)
     return pool_of(first.chain, others) if others and not first.chain.trusted else None
 
