@@ -126,18 +126,23 @@ def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(network: FakeNetwor
     less = check(REMARK, "--chain", "polkadot")
     del relay.api["TransactionPaymentCallApi_query_call_info"]
     untold = check(EXECUTE, "--chain", "polkadot")
+    less_untold = check(REMARK, "--chain", "polkadot")
+    all_used = {"Ok": {"actual_weight": weight(1100), "pays_fee": "Yes"}}
+    relay.api["DryRunApi_dry_run_call"] = call_effects(result=all_used)
+    whole = check(REMARK, "--chain", "polkadot")
     relay.api["DryRunApi_dry_run_call"] = call_effects()
     plain = check(REMARK, "--chain", "polkadot")
 
     fees = [
         next(s for s in each["steps"] if s["what"] == "transaction fee")
-        for each in (bound, less, untold, plain)
+        for each in (bound, less, untold, less_untold, whole, plain)
     ]
-    assert [fee.get("at_most") for fee in fees] == [True, True, True, None]
+    assert [fee.get("at_most") for fee in fees] == [True, True, True, True, None, None]
     assert {fee["value"] for fee in fees} == {str(FEE)}
     assert bound["warnings"] == [says("at most", "the call names", "0.00808 DOT", "refunded")]
     assert less["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
-    assert untold["warnings"] == [says("at most", "refunds")]
+    assert untold["warnings"] == [says("at most", "the call names", "refunds")]
+    assert less_untold["warnings"] == [says("at most", "refunds")]
 
 
 def test_the_weight_limit_of_a_transfer_is_for_its_destination(network: FakeNetwork, check: Check) -> None:

@@ -31,8 +31,9 @@ class _Day:
     def __init__(self) -> None:
         self.chance = random.Random(SEED)
 
-    def amount(self, unit: int, least: float = -0.5) -> int:
-        return int(unit * 10 ** self.chance.uniform(least, 1))
+    def amount(self, unit: int) -> int:
+        """Return one to ten units: less than one HDX can't arrive."""
+        return int(unit * 10 ** self.chance.uniform(0, 1))
 
     def case(
         self,

@@ -28,9 +28,11 @@ async def explain_bound(
 ) -> str:
     """Return why *fee* is only a bound, and what is taken of it; empty if it is the fee itself.
 
-    *spent* is the PostDispatchInfo of the dry run of *call*.
+    *spent* is the PostDispatchInfo of the dry run of *call*; None if that failed.
     """
     named = _names_weight(await client.table(), call)
+    if spent is None and not named:
+        return ""
     why = f"the fee on {client.chain.name} is at most {fee.label}"
     if named:
         why += ", for the weight or gas that the call names"
@@ -38,7 +40,7 @@ async def explain_bound(
         native = await _fee_taken(client, call, fee.info, spent)
         taken = await convert_fee(client, fee.currency, native) if native else 0
     except Inconclusive:
-        return f"{why}: the chain refunds what isn't used" if named else ""
+        return f"{why}: the chain refunds what isn't used"
     if taken >= fee.amount:
         return ""
     return f"{why}: about {amount_of(fee.currency.asset, taken)} of it is taken, and the rest is refunded"
@@ -61,12 +63,13 @@ async def _fee_taken(
     Inconclusive if the chain doesn't tell.
     Source: `compute_actual_fee` of pallet-transaction-payment of polkadot-sdk, read 2026-11-24.
     """
-    if not isinstance(spent, Mapping):
+    if spent is None:
         raise Inconclusive("a dry run doesn't tell the weight that is used")
     if spent.get("pays_fee") == "No":
         return 0
     fee, used = int(info["partial_fee"]), spent.get("actual_weight")
-    if used is None:
+    # Nothing is left of all that the transaction weighs, if no signed extension adds to it.
+    if used is None or all(used[name] >= value for name, value in info["weight"].items()):
         return fee
     data = Encoded((await client.table()).encode_call(call))
     length = len(data).to_bytes(4, "little")
