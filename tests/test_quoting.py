@@ -12,9 +12,9 @@ import pytest
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.swap.quote import Quote
+from scenarioctl.transactions.swap.quote import Quote, percent
 from scenarioctl.transactions.swap.route import format_route, parse_route
-from scenarioctl.transactions.swap.route_quote import fetch_quote
+from scenarioctl.transactions.swap.route_quote import fetch_quote, fetch_room
 from scenarioctl.transactions.swap.router_dry_run import STAND_IN
 from tests.conftest import BOB_HEX, Run
 from tests.drawing import make_app
@@ -45,12 +45,15 @@ from tests.runner import finish
 
 TWO_DOT = 2 * 10**10
 #: Trades have moved the fees of both assets.
-BUSY = pool(
+MOVED_HDX = (
     oracle(HDX, amount_in=4 * 10**17, amount_out=6 * 10**17, liquidity=101 * 10**18),
     fees(HDX, 3000, 700, BLOCK - 10),
+)
+MOVED_DOT = (
     oracle(DOT, amount_in=2 * 10**12, amount_out=10**12, liquidity=10**16),
     fees(DOT, 2600, 600, BLOCK - 4),
 )
+BUSY = pool(*MOVED_HDX, *MOVED_DOT)
 SLIP: State = {("Omnipool", "SlipFee"): {"max_slip_fee": 50_000}}
 PARAMETERS = {"min_fee": 1000, "max_fee": 90_000, "decay": 10**13, "amplification": 10**18}
 
@@ -338,9 +341,9 @@ class TestTheSendersDryRun:
         with quoting(Chain(BUSY, dry_run=dry_run), path) as ask:
             return ask("DOT", "HDX", TWO_DOT, sender=self.BOB)
 
-    def test_it_is_held_against_the_fees_of_its_own_block(self, tmp_path: Path) -> None:
-        # Those of the next differ here by 0.04 %, and on a busy chain by more than the tolerance.
-        quote = self.sold_by_bob(tmp_path, 1957_900_000_000_000)
+    def test_it_may_differ_by_what_the_fees_change_too(self, tmp_path: Path) -> None:
+        # Here by 0.04 %, and on a busy chain by more than the tolerance.
+        quote = self.sold_by_bob(tmp_path, 1963_700_000_000_000)
 
         assert (quote.amount_out, quote.warnings) == (1957124423891189, ())
 
@@ -348,7 +351,24 @@ class TestTheSendersDryRun:
         with pytest.raises(ChainRefused) as error:
             self.sold_by_bob(tmp_path, 1940_000_000_000_000)
 
-        assert str(error.value) == says("1940", "HDX", "1957.913143411621", "0.9149", "0.3")
+        assert str(error.value) == says("1940", "HDX", "1957.124423891189", "0.875", "0.3403")
+
+    @pytest.mark.parametrize(
+        ("moved", "room"),
+        [((), "0.3"), (MOVED_HDX, "0.3387"), (MOVED_DOT, "0.3016"), ((*MOVED_HDX, *MOVED_DOT), "0.3403")],
+        ids=["quiet", "the asset fee", "the protocol fee", "both"],
+    )
+    def test_how_much_the_fees_of_the_next_block_change(
+        self, tmp_path: Path, moved: tuple[State, ...], room: str
+    ) -> None:
+        with Node(Chain(pool(*moved)).answers()) as node:
+            app = application(tmp_path, node)
+            dex = app.registry.find("hydraDx")
+            sold, bought = app.assets.find(dex, "DOT"), app.assets.find(dex, "HDX")
+            found = finish(fetch_room(app.client(dex), sold, bought, ()))
+            finish(app.close())
+
+        assert percent(found) == room
 
     def test_a_sender_who_cannot_swap_is_told(self, tmp_path: Path) -> None:
         quote = self.sold_by_bob(tmp_path, 0, error={"Token": "FundsUnavailable"})

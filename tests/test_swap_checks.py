@@ -1,5 +1,6 @@
 """What a check says of the trades of a call: their limits, and what they bring."""
 
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
+from scenarioctl.transactions.swap.route_quote import TOLERANCE
 from tests import check_rules
 from tests.check_rules import checker
 from tests.conftest import Run
@@ -80,7 +82,13 @@ def run(
     events: tuple[Event, ...] = (traded(), traded("BuyExecuted")),
     stored: Any = None,
     chain: Chain = CHAIN,
+    room: Fraction | None = TOLERANCE,
 ) -> Trial:
+    async def fees_change(*_: Any) -> Fraction:
+        if room is None:
+            raise ChainUnreachable("no node")
+        return room
+
     async def quote(*_: Any, **__: Any) -> Any:
         if quoted is None:
             raise ChainUnreachable("no node")
@@ -93,6 +101,7 @@ def run(
         return stored
 
     monkeypatch.setattr(swap_credit, "fetch_quote", quote)
+    monkeypatch.setattr(swap_credit, "fetch_room", fees_change)
 
     def clients(_: Any) -> Any:
         return SimpleNamespace(table=table, storage=storage)
@@ -166,6 +175,20 @@ def test_a_limit_that_the_next_fees_may_break_is_unknown(
     check = run(monkeypatch, call)
 
     assert check.findings.unknowns == [error]
+
+
+@pytest.mark.parametrize(
+    ("room", "verdict"),
+    [(Fraction(9, 1000), "ok"), (Fraction(11, 1000), "unknown"), (None, "unknown")],
+    ids=["less than the slippage", "more", "not known"],
+)
+def test_how_far_fees_rise_is_the_pools_own(
+    monkeypatch: pytest.MonkeyPatch, room: Fraction | None, verdict: str
+) -> None:
+    """After a large trade they rise by more than they usually do."""
+    call = batch(sell(NOW * 99 // 100))
+
+    assert run(monkeypatch, call, room=room).findings.verdict == verdict
 
 
 @pytest.mark.parametrize(

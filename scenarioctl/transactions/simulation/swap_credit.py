@@ -19,7 +19,7 @@ from scenarioctl.transactions.inner_calls import InnerCall
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.swap.quote import percent
 from scenarioctl.transactions.swap.route import RouteHop, parse_route
-from scenarioctl.transactions.swap.route_quote import TOLERANCE, fetch_quote
+from scenarioctl.transactions.swap.route_quote import TOLERANCE, fetch_quote, fetch_room
 from scenarioctl.transactions.swap.swap_limits import FAR_BELOW, is_far_below, percent_below
 from scenarioctl.transactions.trades import (
     FILLS,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 #: Pools whose fees or weights change from block to block, also if nobody trades.
 _MOVING = frozenset(("Omnipool", "Stableswap", "LBP", "HSM"))
-#: The most by which lower fees in the next block improve a trade: the Omnipool takes up to 5.25 % (DynamicFees of Hydration).
+#: The most by which other fees in the next block change a trade: the Omnipool takes up to 5.25 % (DynamicFees of Hydration).
 _FEES = Fraction(6, 100)
 
 
@@ -121,7 +121,7 @@ async def _check_trade(trial: "Trial", trade: Trade, now: int | None) -> None:
         trial.findings.add_step(chain, f"{verb} {most}", asset, trade.limit)
     if exact is None:
         trial.findings.add_step(chain, f"{verb} about", asset, now)
-        if _is_broken(trade, now, 1 - TOLERANCE) and _moves(trial.hops[0].events):
+        if _moves(trial.hops[0].events) and await _may_break(trial, trade, now):
             trial.findings.unknowns.append(
                 f"{await _say(trial, trade.call)}, and it {verb} {asset.amount(now)} now: with the fees of the next block it may fail, and you still pay the fee"
             )
@@ -189,19 +189,37 @@ async def _quote(trial: "Trial", trade: Trade) -> "Quote | None":
     """Return what a sale brings in the next block; None if that isn't known."""
     if trade.amount is None:
         return None
-    hops: tuple[RouteHop, ...] | None = None
-    if trade.call.pallet == "Omnipool":
-        hops = (RouteHop(pool="Omnipool", asset_in=trade.asset_in, asset_out=trade.asset_out),)
     try:
         return await fetch_quote(
             trial.clients(trial.chain),
             asset_in=_asset(trial, trade.asset_in),
             asset_out=_asset(trial, trade.asset_out),
             amount=trade.amount,
-            route=hops or (parse_route(list(trade.route), field="route") if trade.route else None),
+            route=_route(trade),
         )
     except (ChainRefused, ChainUnreachable, InvalidRequest):
         return None
+
+
+async def _may_break(trial: "Trial", trade: Trade, now: int) -> bool:
+    """Tell whether a trade that brings *now*, or pays it, may miss its limit with the fees of the next block."""
+    if not _is_broken(trade, now, 1 - _FEES):
+        return False
+    room = TOLERANCE
+    if trade.call.pallet in ("Omnipool", "Router"):
+        assets = _asset(trial, trade.asset_in), _asset(trial, trade.asset_out)
+        try:
+            room = await fetch_room(trial.clients(trial.chain), *assets, _route(trade))
+        except (ChainRefused, ChainUnreachable, InvalidRequest):
+            room = _FEES
+    return _is_broken(trade, now, 1 - room)
+
+
+def _route(trade: Trade) -> tuple[RouteHop, ...]:
+    """Return the hops that *trade* names; none if the chain knows them."""
+    if trade.call.pallet == "Omnipool":
+        return (RouteHop(pool="Omnipool", asset_in=trade.asset_in, asset_out=trade.asset_out),)
+    return parse_route(list(trade.route), field="route") if trade.route else ()
 
 
 def _correct(trial: "Trial", asset: Asset, difference: int) -> None:

@@ -41,12 +41,14 @@ _SELL, _BUY = 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class _PoolAsset:
-    """One asset in the Omnipool, and its fees in the block of the quote, in parts per million."""
+    """One asset in the Omnipool, and its fees in the next block, in parts per million."""
 
     side: PoolSide
     tradable: int
     asset_fee: int
     protocol_fee: int
+    #: Both in the block that was read, which a dry run takes.
+    fees_read: tuple[int, int]
     #: The part of the reserve, as numerator and denominator, that may come in or leave in one block.
     volume_limit: tuple[int, int] | None
 
@@ -54,17 +56,13 @@ class _PoolAsset:
 class OmnipoolState:
     """The Omnipool, as the trades of one quote find and leave it."""
 
-    def __init__(
-        self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]", *, ahead: int = 1
-    ) -> None:
+    def __init__(self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]") -> None:
         if "Omnipool" not in table.pallets or "Router" not in table.pallets:
             raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool")
         self._client = client
         self._table = table
         self._at = at
         self._assets = {int(asset.id): asset for asset in assets}
-        #: Blocks between the one that is read and the one whose fees apply: 0 for those of a dry run.
-        self._ahead = ahead
         self._hub: int = table.constant("Omnipool", "HubAssetId")
         self._native: int = table.constant("Omnipool", "HdxAssetId")
         self.block = 0
@@ -115,6 +113,18 @@ class OmnipoolState:
             protocol_fee_amount=sale.protocol_fee,
             slip_fee_amount=sale.slip_fee,
         )
+
+    def fee_change(self, hops: Iterable[RouteHop]) -> Fraction:
+        """Return the part by which the fees of the next block change what *hops* bring by those of the block read."""
+        now = after = Fraction(1)
+        for hop in hops:
+            if hop.pool != "Omnipool":
+                continue
+            for asset, side in ((hop.asset_out, 0), (hop.asset_in, 1)):
+                if asset != self._hub and (found := self._pool_assets[asset]) is not None:
+                    now *= MILLION - found.fees_read[side]
+                    after *= MILLION - (found.asset_fee, found.protocol_fee)[side]
+        return abs(after / now - 1)
 
     def label(self, asset: int) -> str:
         return self._assets[asset].label if asset in self._assets else str(asset)
@@ -198,7 +208,7 @@ class OmnipoolState:
                 raise ChainRefused(
                     f"the Omnipool of {self._chain} holds no {self.label(asset)}, so it has no price"
                 )
-            asset_fee, protocol_fee = self._fees(asset, reserve, *fees)
+            asset_fee, protocol_fee = self._fees(asset, reserve, *fees, ahead=1)
             self._pool_assets[asset] = _PoolAsset(
                 side=PoolSide(
                     reserve=reserve,
@@ -209,11 +219,14 @@ class OmnipoolState:
                 tradable=_bits(state["tradable"]),
                 asset_fee=asset_fee,
                 protocol_fee=protocol_fee,
+                fees_read=self._fees(asset, reserve, *fees, ahead=0),
                 volume_limit=tuple(limit) if limit else None,
             )
 
-    def _fees(self, asset: int, reserve: int, configured: Any, stored: Any, oracle: Any) -> tuple[int, int]:
-        """Return asset fee and protocol fee in the block that the market is for."""
+    def _fees(
+        self, asset: int, reserve: int, configured: Any, stored: Any, oracle: Any, *, ahead: int
+    ) -> tuple[int, int]:
+        """Return asset fee and protocol fee so many blocks after the one that is read."""
         kind, rates = next(iter(configured.items())) if configured else ("", {})
         if kind == "Fixed":
             return rates["asset_fee"], rates["protocol_fee"]
@@ -237,7 +250,7 @@ class OmnipoolState:
             amount_out=entry["volume"][f"{own}_out"],
             liquidity=entry["liquidity"][own],
         )
-        blocks = max(self.block + self._ahead - since, 0)
+        blocks = max(self.block + ahead - since, 0)
         return (
             recalculate_asset_fee(
                 fees[0], volume=volume, reserve=reserve, blocks=blocks, parameters=asset_parameters

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
 
-#: A dry run and what is expected of it may differ by this part.
+#: A dry run and what is expected of it may differ by this part, beside what the fees of the Omnipool change.
 TOLERANCE = Fraction(3, 1000)
 #: The price of other pools before the trade is read at this part of the amount.
 _SMALL_PART = 1000
@@ -54,6 +54,7 @@ async def fetch_quote(
     omnipool = OmnipoolState(client, table, at, (asset_in, asset_out))
     router = RouterDryRun(client, table, at)
     hops = await omnipool.open(pair, tuple(route or ()))
+    room = TOLERANCE + omnipool.fee_change(hops)
     legs = await _quote_legs(omnipool, router, hops, amount, sender)
     quote = Quote(
         asset_in=asset_in,
@@ -63,17 +64,22 @@ async def fetch_quote(
         legs=tuple(legs),
         block=omnipool.block,
         block_hash=at,
-        warnings=_warnings(asset_out, tuple(legs)),
+        warnings=_warnings(asset_out, tuple(legs), room),
     )
-    if sender is None:
-        return quote
-    expected = quote.amount_out
-    if all(hop.pool == "Omnipool" for hop in hops):
-        # A dry run has the fees of the block that it runs on, not of the next.
-        present = OmnipoolState(client, table, at, (asset_in, asset_out), ahead=0)
-        await present.open(pair, hops)
-        expected = (await _quote_legs(present, router, hops, amount, sender))[-1].amount_out
-    return await _compare_with_dry_run(router, quote, expected, sender)
+    return quote if sender is None else await _compare_with_dry_run(router, quote, room, sender)
+
+
+async def fetch_room(
+    client: "Client", asset_in: "Asset", asset_out: "Asset", route: tuple[RouteHop, ...]
+) -> Fraction:
+    """Return by which part the next block may change what a dry run trades over *route*, or the chain's.
+
+    InvalidRequest or ChainRefused where there is no such way.
+    """
+    at = await client.call("chain_getBlockHash")
+    omnipool = OmnipoolState(client, await client.table(), at, (asset_in, asset_out))
+    hops = await omnipool.open((int(asset_in.id), int(asset_out.id)), route)
+    return TOLERANCE + omnipool.fee_change(hops)
 
 
 async def _quote_legs(
@@ -132,25 +138,28 @@ async def _quote_other_pools(
     return [*before, QuoteLeg(hops=hops, amount_in=given, amount_out=received, impact=impact)]
 
 
-async def _compare_with_dry_run(router: RouterDryRun, quote: Quote, expected: int, sender: bytes) -> Quote:
-    """Return *quote* if a dry run by *sender* brings what is *expected*; with a warning if there is no dry run."""
+async def _compare_with_dry_run(router: RouterDryRun, quote: Quote, room: Fraction, sender: bytes) -> Quote:
+    """Return *quote* if a dry run by *sender* is off by *room* at most; with a warning if there is no dry run.
+
+    A dry run has the fees of the block that it runs on, not of the next.
+    """
     try:
         received = await router.sell(quote.route, quote.amount_in, sender)
     except ChainRefused as error:
         warning = f"the quote was not checked with a dry run by the sender: {error}"
         return replace(quote, warnings=(*quote.warnings, warning))
-    difference = abs(Fraction(received, expected) - 1)
-    if difference > TOLERANCE:
+    difference = abs(Fraction(received, quote.amount_out) - 1)
+    if difference > room:
         asset = quote.asset_out
         raise ChainRefused(
-            f"a dry run of the swap gives {asset.amount(received)}, but {asset.amount(expected)} "
-            f"was expected, a difference of {percent(difference)} %, more than {percent(TOLERANCE)} %: try again",
+            f"a dry run of the swap gives {asset.amount(received)}, but {asset.amount(quote.amount_out)} "
+            f"was expected, a difference of {percent(difference)} %, more than {percent(room)} %: try again",
             advice=f", or {GIVE_MINIMUM}",
         )
     return quote
 
 
-def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...]) -> tuple[str, ...]:
+def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...], room: Fraction) -> tuple[str, ...]:
     found = []
     deposit = asset_out.existential_deposit
     if deposit is not None and legs[-1].amount_out < deposit:
@@ -165,7 +174,7 @@ def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...]) -> tuple[str, ...]
         )
     if any(leg.asset_fee is None and "Omnipool" in {hop.pool for hop in leg.hops} for leg in legs):
         found.append(
-            f"the quote is from a dry run with the fees of the block before, and can be off by {percent(TOLERANCE)} %"
+            f"the quote is from a dry run with the fees of the block before, and can be off by {percent(room)} %"
         )
     if any(leg.impact is None for leg in legs):
         found.append("the price impact of the trade is unknown, so it is not limited")
