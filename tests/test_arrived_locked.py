@@ -134,13 +134,19 @@ def test_a_receiver_without_a_key_is_refused_in_hex(
     assert confirmed["warnings"] == [says(name, "polkadot")]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call(pallet="System", method="remark", args={"remark": b"hi"}),
+        Call(pallet="System", method="remark", args={"remark": BOB_KEY}),
+        execute({"SetTopic": BOB_KEY}),
+    ],
+    ids=["nothing alike", "a remark alike", "a topic alike"],
+)
 def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
-    network: FakeNetwork,
-    check: Check,
+    network: FakeNetwork, check: Check, call: Call
 ) -> None:
-    remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
-
-    answer = judge(network, check, remark, transferred(BOB_KEY, DOT))
+    answer = judge(network, check, call, transferred(BOB_KEY, DOT))
 
     assert answer["reasons"] == [says(BOB, "1 DOT", "polkadot")]
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import located_accounts
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
@@ -23,7 +24,6 @@ from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, a
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.recipients import list_holdings
-from scenarioctl.transactions.xcm_programs import named_accounts
 from tests.check_rules import trial
 from tests.conftest import Run
 from tests.messages import says
@@ -190,10 +190,18 @@ def test_a_check_has_no_sender_of_another_kind() -> None:
     assert str(refused.value) == says("sender", "mythos", "20")
 
 
-@pytest.mark.parametrize("account", [ALITH, bytes(range(32))])
-def test_a_program_names_accounts_of_either_length(account: bytes) -> None:
+@pytest.mark.parametrize(
+    "junction",
+    [
+        {"AccountKey20": {"network": None, "key": ALITH}},
+        {"AccountId32": {"network": None, "id": bytes(range(32))}},
+    ],
+)
+def test_a_program_names_accounts_of_either_length(junction: dict[str, dict[str, bytes]]) -> None:
+    """Other bytes of their lengths are no accounts."""
     program = [
-        {"DepositAsset": {"beneficiary": {"X1": [{"AccountKey20": {"network": None, "key": account}}]}}}
+        {"DepositAsset": {"beneficiary": {"parents": 0, "interior": {"X1": [junction]}}}},
+        {"SetTopic": bytes(32)},
     ]
 
-    assert list(named_accounts(program)) == [account]
+    assert [*located_accounts(program)] == [ALITH if "AccountKey20" in junction else bytes(range(32))]

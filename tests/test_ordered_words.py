@@ -125,12 +125,12 @@ def test_a_payee_is_told_once() -> None:
     assert say("polkadot", bond) == says("pays", BOB, "stakes 1 DOT")
 
 
-def test_an_address_that_is_no_account_is_nobody_known() -> None:
+def test_an_address_that_is_no_account_is_not_the_signer() -> None:
     roles = {"root": {"Id": RAW_BOB}, "nominator": {"Raw": b"\1"}, "bouncer": {"Id": RAW_BOB}}
 
     reading = read("polkadot", {"NominationPools": {"create": {"amount": 1, **roles}}})
 
-    assert [right.accounts for right in reading.rights] == [{RAW_BOB, b""}]
+    assert [right.accounts for right in reading.rights] == [{RAW_BOB, b"\1"}]
 
 
 class Told(NamedTuple):

@@ -4,9 +4,10 @@
 `0/Here` is the chain itself, `1/Here` its relay chain.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.request_values import read_digits
 
@@ -74,6 +75,18 @@ def split_account(location: Any) -> tuple[str, bytes | None]:
         return "", None
     place = write_location({"parents": location["parents"], "interior": interior(rest)})
     return place, fields["id"] if name == "AccountId32" else fields["key"]
+
+
+def located_accounts(value: Any) -> Iterator[bytes]:
+    """Give the account of every junction in a program or location; a topic or an asset's key may be as long as one."""
+    if isinstance(value, Mapping):
+        for form in ACCOUNT_FORMATS.values():
+            if form.junction_name in value:
+                yield value[form.junction_name][form.junction_field]
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from located_accounts(item)
 
 
 def interior(junctions: list[Any]) -> Any:

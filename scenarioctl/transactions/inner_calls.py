@@ -1,13 +1,14 @@
-"""What a call holds: the calls and XCM programs in its arguments, found by their types in the runtime's table.
+"""What a call holds: the calls, XCM programs and accounts in its arguments, found by their types in the runtime's table.
 
 Words and checks walk a call with this module alone, so nothing that a sentence tells of is missed by a check, and vice versa.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
+from scenarioctl.chains.locations import located_accounts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.typed_values import find_typed
@@ -31,6 +32,9 @@ def expand_calls(*names: str) -> Iterator[tuple[str, str]]:
         pallets, _, methods = name.partition(".")
         yield from product(pallets.split("|"), methods.split("|"))
 
+
+#: Types of accounts, and of what holds them in locations; other bytes, like a hash, may be as long.
+_ACCOUNTS = frozenset(("AccountId32", "AccountId20", "H160", "Junction"))
 
 #: Calls that run the calls inside them at once; of `if_else`, the first.  All others keep them for later.
 RUN_AT_ONCE = frozenset(
@@ -133,21 +137,34 @@ def held_values(call: Call, table: "RuntimeTable | None") -> Iterator[HeldValue]
         yield HeldValue(field="input", kind="Bounded", value={"Inline": call.args["input"]})
     for field in table.call_fields(call.pallet, call.method):
         if field.name in call.args and _can_hold(table, field.type_id, set()):
-            for kind, value in _find(table, field.type_id, call.args[field.name]):
-                yield HeldValue(field=field.name, kind=kind, value=value)
+            for each, value in _find(
+                table, field.type_id, call.args[field.name], lambda each: _kind(table, each) is not None
+            ):
+                if (kind := _kind(table, each)) is not None:
+                    yield HeldValue(field=field.name, kind=kind, value=value)
 
 
-def _find(table: "RuntimeTable", type_id: int, value: Any) -> list[tuple[HeldKind, Any]]:
-    """Return the calls and programs in a value; none if it is not of its type."""
+def named_accounts(call: Call, table: "RuntimeTable") -> Iterator[bytes]:
+    """Give every account that *call*, or a call or program inside it, names."""
 
-    def is_held(each: int) -> bool:
-        return _kind(table, each) is not None
+    def is_account(type_id: int) -> bool:
+        return table.types[type_id][0].rpartition("::")[2] in _ACCOUNTS
 
+    for found in walk_calls(call, table):
+        for field in table.call_fields(found.call.pallet, found.call.method):
+            if field.name in found.call.args:
+                for _, value in _find(table, field.type_id, found.call.args[field.name], is_account):
+                    yield from [value] if isinstance(value, bytes) else located_accounts(value)
+
+
+def _find(
+    table: "RuntimeTable", type_id: int, value: Any, is_wanted: Callable[[int], bool]
+) -> list[tuple[int, Any]]:
+    """Return the types and values of what is wanted in a value; nothing if it is not of its type."""
     try:
-        found = list(find_typed(table.types, type_id, value, is_held))
+        return list(find_typed(table.types, type_id, value, is_wanted))
     except _MISFITS:
         return []
-    return [(kind, inside) for each, inside in found if (kind := _kind(table, each)) is not None]
 
 
 def _kind(table: "RuntimeTable", type_id: int) -> HeldKind | None:

@@ -3,11 +3,10 @@
 A dry run shows what a program does now.  What it holds besides, and would do on another day, only reading shows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import chain_beyond
 from scenarioctl.transactions.xcm_instructions import TRANSFERS, kind_of, read_instruction
@@ -151,16 +150,3 @@ def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
         and instruction.chain is not None
         and split_account(instruction.fields[paid])[1] is None
     )
-
-
-def named_accounts(value: Any) -> Iterator[bytes]:
-    """Give everything in a call or a program that is as long as an account, which all its accounts are."""
-    if isinstance(value, bytes):
-        if len(value) in ACCOUNT_FORMATS:
-            yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from named_accounts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from named_accounts(item)

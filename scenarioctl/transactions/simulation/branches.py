@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
+from scenarioctl.transactions.inner_calls import named_accounts
 from scenarioctl.transactions.xcm_instructions import kind_of
-from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS, named_accounts
+from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
-def check_branches(trial: "Trial") -> None:
+async def check_branches(trial: "Trial") -> None:
     """Leave open what pays anybody but the expected receivers, or destroys something, if it runs on another day."""
     unknowns = trial.findings.unknowns
     for instruction in trial.instructions:
@@ -39,19 +40,18 @@ def check_branches(trial: "Trial") -> None:
         if (outer.pallet, outer.method) == ("Utility", "if_else"):
             # Of the two, the one that ran was simulated.
             if fell_back or not found.runs:
-                unknowns += _say_other_branch(trial, call)
+                unknowns += _say_other_branch(trial, call, {*named_accounts(call, await trial.table())})
         elif not found.runs:
             unknowns.append(
                 f"{outer.pallet}.{outer.method} keeps {call.pallet}.{call.method} to run later, which is not simulated"
             )
 
 
-def _say_other_branch(trial: "Trial", call: "Call") -> list[str]:
-    """Return what is open if *call*, a branch of `if_else`, runs: it may only pay who is paid now."""
+def _say_other_branch(trial: "Trial", call: "Call", named: set[bytes]) -> list[str]:
+    """Return what is open if *call*, a branch of `if_else` that has *named*, runs: it may only pay who is paid now."""
     may_run = f"the branch {call.pallet}.{call.method} of Utility.if_else may run instead, and"
     expected = {trial.sender, trial.beneficiary}
     expected |= {entry.account for entry in trial.ledgers[0].received()}
-    named = {*named_accounts(call.args)}
     strangers = [f"{may_run} names {_say(account, trial.chain)}" for account in named - expected]
     if not strangers and (not named or any(each.outer is call for each in trial.calls)):
         return [f"{may_run} is not simulated"]

@@ -102,7 +102,7 @@ async def _check_all(trial: Trial) -> None:
     check_reserves(trial)
     await check_unsupported_instructions(trial)
     check_keyless_receivers(trial)
-    check_branches(trial)
+    await check_branches(trial)
     check_strangers(trial)
     warn_of_losses(trial)
     await check_kept(trial)

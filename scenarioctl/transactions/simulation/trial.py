@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.transactions.inner_calls import InnerCall, local_programs, walk_calls
+from scenarioctl.chains.locations import located_accounts
+from scenarioctl.transactions.inner_calls import InnerCall, local_programs, named_accounts, walk_calls
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import HopLedger, read_ledger
 from scenarioctl.transactions.simulation.swap_credit import try_trades
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
-from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
+from scenarioctl.transactions.xcm_programs import gives_to_places
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -99,7 +100,7 @@ class Trial:
         if self.transfer is not None:
             self.recognized = recognize_credit(self.hops, self.transfer, self.assets)
         programs = [hop.message.program for hop in self.hops if hop.message is not None]
-        named = {*named_accounts([self.call.args, *programs])}
+        named = {*named_accounts(self.call, table), *located_accounts(programs)}
         named |= {each for known in named if len(known) == 20 for each in accounts_of_address(known)}
         self.named = frozenset(named)
         self.named_on = gives_to_places(self.instructions)

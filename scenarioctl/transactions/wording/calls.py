@@ -21,7 +21,6 @@ from scenarioctl.transactions.wording.phrases import (
     Words,
 )
 from scenarioctl.transactions.wording.sentences import fill, given_to, rows
-from scenarioctl.transactions.xcm_programs import named_accounts
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -87,7 +86,7 @@ def _say(phrases: Phrases, call: Call) -> str:
             reading.note(Danger.RIGHT)
             said.append(f"{fill(phrases, right, call.args)}, on {phrases.here}")
             # Something that names no account is for nobody known.
-            accounts = frozenset(who for value in given for who in [*named_accounts(value)] or [b""])
+            accounts = frozenset(who for value in given for who in _accounts_in(value) or [b""])
             reading.grants(GrantedRight(sentence=said[0], accounts=accounts))
         if words is not None and (not said or _DANGERS[key] is Danger.MONEY):
             reading.note(_DANGERS[key])
@@ -96,6 +95,15 @@ def _say(phrases: Phrases, call: Call) -> str:
         # An argument of another shape than the one that is worded: say no more than is sure.
         said.append(say_named(phrases, call))
     return ", and ".join(said) or say_named(phrases, call)
+
+
+def _accounts_in(value: Any) -> list[bytes]:
+    """Return what is named in a field that holds accounts."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [who for item in value for who in _accounts_in(item)]
+    return [value] if isinstance(value, bytes) else []
 
 
 _REMARKS = rows({"System.remark|remark_with_event": "writes {text:remark} to the history of {here}"})
