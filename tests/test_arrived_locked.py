@@ -265,7 +265,7 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
     noted = judge(network, check, note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
 
     assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "polkadot")]
-    assert noted["warnings"] == [says("Preimage.note_preimage", "deposit", "polkadot")]
+    assert noted["warnings"] == [says("deposit", "polkadot")]
     assert held["warnings"] == [says("1 DOT", "locked", "polkadot")]
     assert others["warnings"] == []
 

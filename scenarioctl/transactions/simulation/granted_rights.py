@@ -19,3 +19,4 @@ async def check_granted_rights(trial: "Trial") -> None:
     given = [right.sentence for right in reading.rights if right.accounts != {trial.sender}]
     findings.rights += given
     findings.unknowns += [*given, *reading.unknown]
+    findings.losses += reading.deposits

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial
 
 
-#: Calls that take a deposit without an event of it: they hold it by a ticket (`HoldConsideration` of polkadot-sdk).
-_SILENT_DEPOSITS = frozenset((("Preimage", "note_preimage"),))
-
-
 def list_holdings(trial: "Trial") -> None:
     """Name every account that loses or gets something; what leaves the sender is a step, if no transfer says it."""
     findings = trial.findings
@@ -111,12 +107,6 @@ async def check_kept(trial: "Trial") -> None:
 
 def warn_of_bound(trial: "Trial") -> None:
     """Tell of amounts of the sender that no balance shows: a runtime may lock them in silence."""
-    for found in trial.calls:
-        call = found.call
-        if found.runs and (call.pallet, call.method) in _SILENT_DEPOSITS:
-            trial.findings.losses.append(
-                f"{call.pallet}.{call.method} takes a deposit of the signer on {trial.chain.name}, of which no event tells how much"
-            )
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
         own = [entry for entry in ledger.entries if entry.account == trial.sender]

@@ -174,6 +174,6 @@ WORDS: Mapping[tuple[str, str], Words] = {
 STORED: Mapping[tuple[str, str], Words] = rows(
     {
         "Multisig.approve_as_multi": "approves, for the multisig of {plain:threshold} of {signatories:other_signatories} on {here}, {hash:call_hash}",
-        "Preimage.note_preimage": "stores {encoded:bytes} on {here}, to be used by its hash",
+        "Preimage.note_preimage": "stores {encoded:bytes} on {here} for {deposit}, to be used by its hash",
     }
 )

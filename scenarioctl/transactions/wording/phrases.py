@@ -58,6 +58,8 @@ class Reading:
     rights: list[GrantedRight] = field(default_factory=list)
     #: Why it is not known what the call does.
     unknown: list[str] = field(default_factory=list)
+    #: What is taken and given back later, without an event of it.
+    deposits: list[str] = field(default_factory=list)
     worst: Danger = Danger.REMARK
 
     def note(self, danger: Danger) -> None:
