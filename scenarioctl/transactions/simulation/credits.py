@@ -17,7 +17,6 @@ from scenarioctl.transactions.simulation.findings import amount_at, amount_of, a
 from scenarioctl.transactions.simulation.ledger import identify
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.xcm_instructions import kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -129,10 +128,6 @@ async def check_deposits(trial: "Trial") -> None:
             continue
         accounts = list(dict.fromkeys(_deposit_accounts(message, chain.account_format.length)))
         credited = list(ledger.received())
-        if not accounts and not (credited and _deposits_on(trial, chain)):
-            findings.unknowns.append(
-                f"the message that ends on {chain.name} deposits to no account whose credit could be checked"
-            )
         items = [
             (asset_at(trial.assets, chain, each), amount) for each, amount in incoming_assets(message).items()
         ]
@@ -174,11 +169,6 @@ def _deposit_accounts(message: "XcmMessage", length: int) -> Iterator[bytes]:
             place, account = split_account(fields["beneficiary"])
             if place == "0/Here" and account is not None and len(account) == length:
                 yield account
-
-
-def _deposits_on(trial: "Trial", chain: "Chain") -> bool:
-    """Tell whether a program deposits anything on *chain*, be it to an account of another kind."""
-    return any(kind_of(each.name).pays and each.chain == chain for each in trial.instructions)
 
 
 async def _compute(trial: "Trial") -> Arrival | None:

@@ -57,19 +57,6 @@ def check_strangers(trial: "Trial") -> None:
                 trial.findings.unknowns.append(f"{said} transaction does not name")
 
 
-def warn_of_shares(trial: "Trial") -> None:
-    """Say who shares what one message brings."""
-    for ledger in trial.ledgers:
-        chain, shares = ledger.hop.chain, list(ledger.received())
-        if ledger.hop.message is not None and len({each.account for each in shares}) > 1:
-            said = ", ".join(
-                f"{_amount(each)} to {format_account(each.account, chain.ss58_prefix)}" for each in shares
-            )
-            trial.findings.warnings.append(
-                f"several accounts share the assets that reach {chain.name}: {said}"
-            )
-
-
 def warn_of_losses(trial: "Trial") -> None:
     """Say what leaves others than the sender."""
     for holding in trial.findings.leaves:

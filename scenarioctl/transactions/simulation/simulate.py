@@ -28,7 +28,6 @@ from scenarioctl.transactions.simulation.recipients import (
     list_holdings,
     warn_of_bound,
     warn_of_losses,
-    warn_of_shares,
 )
 from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.swap_credit import check_swaps
@@ -115,7 +114,6 @@ async def _check_all(trial: Trial) -> None:
 async def _check_any_call(trial: Trial) -> None:
     """Judge a call that is not known to be a transfer."""
     await check_deposits(trial)
-    warn_of_shares(trial)
     await describe_fallbacks(trial)
     await _check_all(trial)
     await check_swaps(trial)
