@@ -529,7 +529,7 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
 
     assert ready["READY"] == "1"
     assert ready["STATUS"].startswith("Serving on http://127.0.0.1:")
-    assert health == (200, {"status": "ok"})
+    assert health == (200, {"status": "ok", "store": "file", "store_from": "default"})
     # For 2048 connections of clients, and others.
     assert int(re.findall(r"Max open files +([0-9]+)", files)[0]) >= 3072
     assert beats == ["1", "1", "1"]

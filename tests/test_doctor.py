@@ -143,7 +143,7 @@ def test_a_store_tells_its_version_and_size(scenarioctl: Run, tmp_path: Path) ->
     assert scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
     there = read(scenarioctl(*line, "--json", "doctor"))["store"]
 
-    assert (absent["ok"], absent["text"]) == (True, f"{store}, created with the first scenario")
+    assert (absent["ok"], absent["text"]) == (True, f"{store} (--store), created with the first scenario")
     assert there["ok"] is True
     for said in (str(store), "SQLite", "tables of version", "MiB", "writable"):
         assert said in there["text"]

@@ -1151,7 +1151,7 @@ def test_it_says_that_it_lives_is_ready_and_which_version_it_is(served: Serving)
 
     from scenarioctl import __version__
 
-    assert served.get("/healthz").json() == {"status": "ok"}
+    assert served.get("/healthz").json() == {"status": "ok", "store": "file", "store_from": "default"}
     assert served.get("/readyz").json() == {"status": "ready"}
     assert served.get("/version").json() == {
         "name": "scenarioctl",

@@ -117,7 +117,8 @@ def check_config(settings: "Settings") -> HealthCheck:
 def check_store(app: "Application") -> HealthCheck:
     from scenarioctl.config import is_server, without_password
 
-    location = without_password(app.settings.store)
+    origin = app.settings.origins.get("store", "default")
+    location = f"{without_password(app.settings.store)} ({'--store' if origin == 'flag' else origin})"
     on_server = is_server(app.settings.store)
     if on_server and app.settings.offline:
         return HealthCheck("store", None, f"{location}, not checked: offline")
@@ -129,7 +130,7 @@ def check_store(app: "Application") -> HealthCheck:
                 return HealthCheck(
                     "store", False, f"{path} cannot be created", f"make {parent} writable, or set store"
                 )
-            return HealthCheck("store", True, f"{path}, created with the first scenario")
+            return HealthCheck("store", True, f"{location}, created with the first scenario")
         found = run(app.store.inspect(app.clock))
         text = f"{location}, {found.engine}, tables of version {found.version}"
         if path is not None:
@@ -141,7 +142,7 @@ def check_store(app: "Application") -> HealthCheck:
         return HealthCheck(
             "store",
             False,
-            str(error) if location in str(error) else f"{location}: {error}",
+            f"{location}: {error}",
             "for more: scenarioctl store check",
             unreachable=isinstance(error, StoreUnavailable),
         )

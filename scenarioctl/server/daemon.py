@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.config import Settings
+from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
@@ -242,7 +242,13 @@ class Daemon:
         """Report that the daemon is ready."""
         settle()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
-        log.info("started", extra={"version": __version__, "role": self._role, "pid": os.getpid()})
+        settings = self._app.settings
+        told = {"version": __version__, "role": self._role, "pid": os.getpid()}
+        store = {
+            "store": without_password(settings.store),
+            "store_from": settings.origins.get("store", "default"),
+        }
+        log.info("started", extra=told | store)
         for server, listeners in self._listeners.items():
             for listener in listeners:
                 self._tell(f"{_SERVERS[server][1]} on {listener.name}")

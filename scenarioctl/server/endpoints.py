@@ -45,6 +45,9 @@ class Page(Endpoint):
 
 class Health(TypedDict):
     status: Literal["ok"]
+    store: Literal["file", "postgresql"]
+    #: Where the store is named: `default`, `flag`, a variable, or the name of the file of settings.
+    store_from: str
 
 
 class Readiness(TypedDict):

@@ -8,12 +8,14 @@ import logging
 import platform
 from collections.abc import Awaitable, Callable, Set
 from functools import partial
+from pathlib import PurePath
 from time import monotonic
 from typing import Any
 
 from aiohttp import web
 
 from scenarioctl import __version__
+from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
 from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import PAGES
@@ -80,8 +82,12 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
     return routes
 
 
-async def _health(context: ServerContext) -> tuple[bytes, str]:  # noqa: ARG001 - the answer itself is the proof
-    return encode({"status": "ok"}), JSON
+async def _health(context: ServerContext) -> tuple[bytes, str]:
+    # The answer itself is the proof.  Anybody may ask, so that only the kind of the store is told.
+    settings = context.app.settings
+    kind = "postgresql" if is_server(settings.store) else "file"
+    origin = settings.origins.get("store", "default")
+    return encode({"status": "ok", "store": kind, "store_from": PurePath(origin).name}), JSON
 
 
 async def _readiness(context: ServerContext) -> tuple[bytes, str]:

@@ -39,10 +39,10 @@ TimeoutStopSec=60
 # Settings: /etc/scenarioctl/config.toml. The service's user must be able to read it. It holds only hashes of tokens.
 # No ConfigurationDirectory=: systemd 252 would make that user its owner, who could then create tokens.
 Environment=XDG_CONFIG_HOME=%E
-# The store: /var/lib/scenarioctl/scenarios.db, readable by this service only.
+# The store, unless config.toml names another: /var/lib/scenarioctl/scenarios.db, readable by this service only.
 StateDirectory=scenarioctl
 StateDirectoryMode=0700
-Environment=SCENARIOCTL_STORE=%S/scenarioctl/scenarios.db
+Environment=XDG_DATA_HOME=%S
 # Cached runtime tables of connected chains. They can be deleted at any time.
 CacheDirectory=scenarioctl
 Environment=SCENARIOCTL_CACHE=%C/scenarioctl
