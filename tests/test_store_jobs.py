@@ -1113,6 +1113,8 @@ class TestSqlite:
             run(store.drafted_for())
             run(store.read_drafts("polkadot", 2_000_000, after=1))
             run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
+            old = Retention(log_age=1, log_lines=0, mempool_age=1, mempool_entries=0, webhook_age=1)
+            run(store.prune(now=NOW + HOUR, retention=old))
             run(store.stop_job(FIRST.id, now=NOW))
             page = run(store.list_jobs(state=JobState.STOPPED, limit=1))
             run(store.list_jobs(limit=1, after=page.next))

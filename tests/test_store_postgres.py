@@ -540,6 +540,46 @@ class TestRows:
         assert [line.job for line in run(store.read_log(None))] == [FIRST.id, SECOND.id, SECOND.id]
         assert [entry.job for entry in run(store.read_mempool(None))] == [SECOND.id, FIRST.id, SECOND.id]
 
+    def test_rows_are_counted_while_runs_end_and_old_ones_are_pruned(self, store: PostgresStore) -> None:
+        """Who removes rows of a job locks its tally first: nobody waits in a circle, and no count is lost."""
+        jobs = [f"job{number}" for number in range(6)]
+        run(store.put_scenarios([replace(FIRST, id=id) for id in jobs]))
+        other = PostgresStore(store.connections.settings)
+        ended = 0
+
+        async def end_runs(first: int) -> None:
+            nonlocal ended
+            kept = Retention(log_lines=40, log_bytes=60_000, mempool_entries=10, runs=16)
+            for number in range(40):
+                ended += 1
+                left = FinishedRun(
+                    job=jobs[(first + number) % 6],
+                    epoch=None,
+                    planned=NOW,
+                    started=NOW,
+                    finished=ended,
+                    lines=("x" * (3000 if number % 7 == 0 else 3),) * (number % 9),
+                    drafts=(replace(DRAFT, date=ended),) * (number % 3),
+                )
+                assert await (store, other)[first % 2].finish_run(left, retention=kept)
+
+        async def prune(store: PostgresStore, ends: "asyncio.Future[Any]") -> int:
+            few = Retention(log_lines=30, log_age=60, mempool_entries=8, mempool_age=40)
+            return sum([await store.prune(now=ended, retention=few) for _ in iter(ends.done, True)])
+
+        async def do_both() -> int:
+            ends = asyncio.gather(*map(end_runs, range(8)))
+            _, *pruned = await asyncio.gather(ends, prune(store, ends), prune(other, ends))
+            return sum(pruned)
+
+        assert run(do_both())
+        run(other.close())
+        for table, tally in (("log_lines", "lines"), ("mempool", "entries"), ("runs", "runs")):
+            counted = asked(store, f"SELECT job, {tally} FROM tallies WHERE {tally} > 0 ORDER BY job")
+            assert counted == asked(store, f"SELECT job, count(*) FROM {table} GROUP BY job ORDER BY job")
+        deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        assert asked(store, deadlocks) == [(0,)]
+
     def test_what_follows_jobs_hears_of_a_run_at_once(self, server: Server, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))
         run(store.start_job(JOB))
