@@ -1,4 +1,4 @@
-"""Runs that end at the same time, and go to a store in one transaction."""
+"""Runs that end at the same time, and go to PostgreSQL in one transaction."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.errors import StoreUnavailable
 from scenarioctl.model.jobs import FinishedRun
-from scenarioctl.stores.batch_writer import BatchWriter
+from scenarioctl.stores.postgres.batch_writer import BatchWriter
 
 
 def ended(job: str, epoch: int = 1) -> FinishedRun:

@@ -83,7 +83,7 @@ class Time:
 
 
 async def settle() -> None:
-    for _ in range(24):
+    for _ in range(12):
         await asyncio.sleep(0)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from scenarioctl.model.jobs import FinishedRun, KeptRun, LogLine, MempoolEntry, Retention, WebhookEvent
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION, events, history, runs
-from scenarioctl.stores.batch_writer import BatchWriter
 from scenarioctl.stores.operations import Operation, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
@@ -24,12 +23,6 @@ _SHORT = 200
 
 class SqlStore(ABC):
     """What is above the driver of a database."""
-
-    def __init__(self) -> None:
-        # Runs that end together share their statements and, where transactions that give out numbers commit one after the
-        # other, one transaction.
-        self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job)
-        self._mark_writer = BatchWriter(self._mark_steps, key=lambda mark: mark.lines.job)
 
     @abstractmethod
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
@@ -55,17 +48,18 @@ class SqlStore(ABC):
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         written = runs.Lines(job=id, texts=lines, written=now, retention=retention)
-        return await self._mark_writer.store(
-            runs.Mark(epoch=epoch, step=step, lines=written, planned=planned)
-        )
+        return await self._store_mark(runs.Mark(epoch=epoch, step=step, lines=written, planned=planned))
 
-    async def _mark_steps(self, marks: list[runs.Mark]) -> list[bool]:
+    async def _store_mark(self, mark: runs.Mark) -> bool:
+        return (await self._mark_steps([mark]))[0]
+
+    async def _mark_steps(self, marks: Sequence[runs.Mark]) -> list[bool]:
         return await self.write(partial(runs.mark_steps, marks), tell=any(mark.lines.texts for mark in marks))
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        return await self._run_writer.store((run, retention))
+        return (await self._finish_runs([(run, retention)]))[0]
 
-    async def _finish_runs(self, some: list[tuple[FinishedRun, Retention]]) -> list[bool]:
+    async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
         return await self.write(partial(runs.finish, some), tell=True)
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:

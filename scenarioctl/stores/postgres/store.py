@@ -22,16 +22,18 @@ from psycopg import AsyncCursor
 from scenarioctl.errors import ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import (
     ClaimedJob,
+    FinishedRun,
     Job,
     JobChange,
     JobState,
+    Retention,
 )
 from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, runs
-from scenarioctl.stores.batch_writer import BatchWriter
 from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Cancel, Defer, Operation, Row, Table
 from scenarioctl.stores.postgres import job_rows, scenario_rows
+from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
@@ -65,9 +67,11 @@ class PostgresStore(SqlStore):
     """A DispatchingStore on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        super().__init__()
         self.connections = Connections(settings)
         self.deferrals = Deferrals()
+        # Transactions that give out numbers commit one after the other, so that runs which end together share one.
+        self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job)
+        self._mark_writer = BatchWriter(self._mark_steps, key=lambda mark: mark.lines.job)
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = Listener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
@@ -301,6 +305,12 @@ class PostgresStore(SqlStore):
 
     async def release(self, owner: str) -> int:
         return await self._write(partial(job_rows.release, owner=owner), alone=True)
+
+    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        return await self._run_writer.store((run, retention))
+
+    async def _store_mark(self, mark: runs.Mark) -> bool:
+        return await self._mark_writer.store(mark)
 
     async def replan(self, *, now: int) -> int:
         moved, last = 0, ""

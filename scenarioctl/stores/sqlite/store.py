@@ -67,7 +67,6 @@ class SqliteStore(SqlStore):
     def __init__(
         self, path: Path, *, create: bool = True, clock: Callable[[], int] = time.monotonic_ns
     ) -> None:
-        super().__init__()
         self._file = DatabaseFile(path.absolute())
         #: Nanoseconds, by which leases run.
         self._clock = clock
@@ -343,8 +342,6 @@ class SqliteStore(SqlStore):
         """Let what is under way end, and let go."""
         if self._closed:
             return
-        for writer in (self._run_writer, self._mark_writer):
-            await writer.close()
         self._closed = True
         for lock in self._locks.values():
             lock.close()

@@ -43,8 +43,7 @@ class BatchWriter(Generic[T]):
 
     async def close(self) -> None:
         """Write what waits."""
-        # One that is done may be of an earlier event loop.
-        if self._task is not None and not self._task.done():
+        if self._task is not None:
             await asyncio.wait({self._task})
 
     async def _write_all(self) -> None:
