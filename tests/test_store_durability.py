@@ -139,7 +139,7 @@ def count_by_reading(path: Path) -> dict[str, int]:
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-    counts = dict(database.execute("SELECT chain, count(*) FROM chains_of_scenarios GROUP BY chain"))
+    counts = dict(database.execute("SELECT chain, count(*) FROM scenario_chains GROUP BY chain"))
     counts[""] = database.execute("SELECT count(*) FROM scenarios").fetchone()[0]
     database.close()
     return counts

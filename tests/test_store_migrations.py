@@ -13,19 +13,21 @@ import procrastinate.schema
 import psycopg
 import pytest
 
-from scenarioctl.errors import StoreBusy, StoreFailed
-from scenarioctl.stores import Migrated, create_store, migrate_store, open_store
+from scenarioctl.errors import NotFound, StoreBusy, StoreFailed
+from scenarioctl.stores import Migrated, create_store, migrate_store
 from scenarioctl.stores.postgres import administration, connections, engine_tables, migrating, schema
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.schema import Migration, needed_version
 from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
 from tests.runner import finish as run
-from tests.test_store_jobs import JOB
-from tests.test_stores import FIRST, SECOND, message
+from tests.test_store_jobs import JOB, WEBHOOK
+from tests.test_stores import FIRST, SECOND, all_pages, message
 
 #: The version of the tables today, and what messages call it and those after it.
 TODAY = len(schema.MIGRATIONS)
@@ -404,21 +406,71 @@ def objects(database: str) -> set[tuple[str, ...]]:
     return set(found)
 
 
+def older_file(path: Path, version: int, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create a file with the tables of an older *version*, and run *script* on it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(database_file, "MIGRATIONS", MIGRATIONS[:version])
+        run(SqliteStore(path).close())
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"PRAGMA foreign_keys = ON; {script}")
+
+
+#: Scenarios, as version 12 kept them.
+BESIDE = f"""
+    INSERT INTO scenarios (seq, id, summary, created, updated, size, blob, digest) VALUES
+        (3, '{FIRST.id}', 'first', 5, 6, 1, x'01', x'aa'), (7, '{SECOND.id}', 'second', 4, 4, 1, x'02', NULL),
+        (9, 'odd', 'damaged', 'then', 4, 1, x'03', NULL);
+    INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES
+        ('polkadot', 5, 3), ('assetHub', 5, 3), ('hydraDx', 4, 7), (x'6b', 'then', 9);
+    INSERT INTO scenario_names (scenario, name) VALUES (3, 'Löhne');
+    INSERT INTO scenario_tags (tag, scenario) VALUES ('rent', 3), ('dao', 3), ('dao', 7);
+    INSERT INTO scenario_webhooks (uuid, scenario) VALUES ('{WEBHOOK}', '{FIRST.id}'), ('6f1c', '{FIRST.id}');
+    INSERT INTO jobs (id, state, due, owner, epoch, begun, changed, runs, failures, step, reason, schedule)
+        VALUES ('{FIRST.id}', 'stopped', NULL, '', 1, 0, 1, 0, 0, '', '', '{{"every": 1}}');
+    INSERT INTO log_lines (job, written, text) VALUES ('{FIRST.id}', 1, 'kept');
+"""
+
+
 class TestFiles:
-    def test_a_file_is_migrated(self, scenarioctl: Run, tmp_path: Path) -> None:
+    def test_names_tags_chains_and_webhooks_become_columns(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "scenarios.db"
-        run(open_store(path).close())
-        # Versions 5 to 11 add only these columns, tables and indexes.
-        with closing(sqlite3.connect(path)) as database:
-            database.executescript(
-                "DROP TRIGGER scenario_tags_removed; DROP TABLE scenario_tags;"
-                "DROP INDEX jobs_by_changed; DROP INDEX mempool_signable; DROP INDEX jobs_failing;"
-                "ALTER TABLE mempool DROP COLUMN human; ALTER TABLE runs DROP COLUMN steps;"
-                "ALTER TABLE jobs DROP COLUMN notify; DROP TABLE notifications; DROP TABLE sent_transactions;"
-                "ALTER TABLE leases DROP COLUMN granted;"
-                "CREATE TABLE scenarios_unindexed (id TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;"
-                "PRAGMA user_version = 4;"
-            )
+        older_file(path, 12, BESIDE, monkeypatch)
+        store = SqliteStore(path)
+
+        first = run(store.get_scenario(FIRST.id))
+        assert (first.name, first.chains, first.tags, first.webhooks, first.created, first.blob) == (
+            "Löhne",
+            ("assetHub", "polkadot"),
+            ("dao", "rent"),
+            ("6f1c", WEBHOOK),
+            5,
+            b"\x01",
+        )
+        second = run(store.get_scenario(SECOND.id))
+        assert (second.name, second.chains, second.tags, second.webhooks) == ("", ("hydraDx",), ("dao",), ())
+        assert run(store.list_scenarios()).damaged == ("odd",)
+        assert all_pages(store, tag="dao", limit=1) == [SECOND.id, FIRST.id]
+        assert all_pages(store, search="LöHNE") == all_pages(store, chain="polkadot") == [FIRST.id]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx")] == [3, 1, 1]
+        run(store.check_webhook(WEBHOOK))
+        assert [line.text for line in run(store.read_log(FIRST.id))] == ["kept"]
+        assert run(store.keep_scenario(replace(SECOND, id="twin", digest=b"\xaa"))) == FIRST.id
+        assert store._database.execute("PRAGMA foreign_key_check").fetchall() == []
+        run(store.delete_scenario("odd"))
+        run(store.delete_scenario(FIRST.id))
+        assert run(store.get_job(SECOND.id)) is None
+        assert all_pages(store, tag="dao") == [SECOND.id]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "k")] == [1, 0, 0]
+        assert message(NotFound, store.check_webhook(WEBHOOK)) == says("webhook")
+        run(store.close())
+
+    def test_a_file_is_migrated(
+        self, scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "scenarios.db"
+        older_file(path, 4, "", monkeypatch)
         done = scenarioctl("--store", str(path), "store", "migrate")
         again = scenarioctl("--store", str(path), "store", "migrate")
 

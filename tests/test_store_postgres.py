@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,11 +27,12 @@ from scenarioctl.errors import (
     StoreUnavailable,
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
-from scenarioctl.stores import create_store, events, open_store, runs
+from scenarioctl.stores import create_store, events, open_store, runs, scenarios, statements
+from scenarioctl.stores.cursors import read_cursor, write_cursor
+from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.operations import Operation
 from scenarioctl.stores.postgres import connections, errors
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
-from scenarioctl.stores.postgres.scenario_rows import COUNT, count, list_page
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
@@ -74,8 +75,8 @@ def asked(store: PostgresStore, statement: str, *values: Any) -> list[tuple[Any,
     return run(store._read(ask))
 
 
-def rows_read(store: PostgresStore, table: str, work: Callable[[Connection], Awaitable[None]]) -> int:
-    """Return how many rows of *table* the server reads for *work*."""
+def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operation[Any]]) -> int:
+    """Return how many rows of *table* the server reads for *operation*."""
 
     async def count(connection: Connection) -> int:
         found = await connection.execute(
@@ -89,7 +90,7 @@ def rows_read(store: PostgresStore, table: str, work: Callable[[Connection], Awa
         # Within a transaction, the server doesn't empty its counters.
         async with connection.transaction():
             before = await count(connection)
-            await work(connection)
+            await run_operation(connection, operation=operation, deferrals=store.deferrals)
             return await count(connection) - before
 
     return run(store._read(measure))
@@ -437,10 +438,19 @@ class TestRows:
         server.execute("ANALYZE scenarioctl.scenarios", database="shared")
         # A table as small is scanned sooner.
         asked(store, "SET enable_seqscan = off")
+        question = statements.list_scenarios(
+            chain=False,
+            tag=False,
+            search=True,
+            after=False,
+            sort="created",
+            descending=True,
+            are_many=False,
+        )
+        values = {"pattern": "'%%the rent%%'", "search": "'the rent'", "limit": "51"}
         plan = asked(
             store,
-            r"EXPLAIN SELECT count(*) FROM scenarios s WHERE lower(id || E'\n' || summary || E'\n' || name) LIKE %s",
-            "%the rent%",
+            "EXPLAIN " + re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], POSTGRES.render(question)),
         )
 
         assert "scenarios_by_text" in "\n".join(row[0] for row in plan)
@@ -463,11 +473,11 @@ class TestRows:
         server.execute("ANALYZE", database="shared")
         # A table as small is scanned sooner.
         asked(store, "SET enable_seqscan = off")
-        plan = asked(store, f"EXPLAIN {COUNT}", "polkadot")
+        counting = POSTGRES.render(statements.COUNT_SCENARIOS).replace("%(chain)s", "'polkadot'")
+        plan = asked(store, f"EXPLAIN {counting}")
+        read = partial(scenarios.count, "polkadot")
 
-        async def read(connection: Connection) -> None:
-            assert await count(connection, "polkadot") == 3000
-
+        assert run(store.count_scenarios("polkadot")) == 3000
         assert "Index Scan using scenario_counts_pkey" in plan[1][0]
         # One for each slot of connections.
         assert 1 <= rows_read(store, "scenario_counts", read) <= 16
@@ -478,10 +488,10 @@ class TestRows:
     def test_a_page_is_read_from_its_index(
         self, server: Server, store: PostgresStore, sort: str, descending: bool
     ) -> None:
-        scenarios = [
+        more = [
             replace(each, id=f"s{each.id}", summary=f"{each.summary} {each.id}") for each in fill(store, 1000)
         ]
-        run(store.put_scenarios(scenarios))
+        run(store.put_scenarios(more))
         server.execute("ANALYZE", database="shared")
         question: dict[str, Any] = {
             "chain": "",
@@ -491,11 +501,16 @@ class TestRows:
             "descending": descending,
         }
         page = run(store.list_scenarios(limit=10, **question))
-
-        async def read(connection: Connection) -> None:
-            await list_page(connection, limit=10, after=page.next, **question)
+        after = read_cursor(page.next, sort=sort, descending=descending)
+        read = partial(scenarios.list_page, limit=10, after=after, **question)
 
         assert rows_read(store, "scenarios", read) < 100
+
+    @pytest.mark.parametrize("part", [b"\xff", 1.5, "then"], ids=["bytes", "fraction", "words"])
+    def test_the_cursor_of_a_damaged_row_of_a_file_is_refused(self, store: PostgresStore, part: Any) -> None:
+        cursor = write_cursor(id="", summary="", created=part, seq=1, sort="created", descending=False)
+
+        assert message(InvalidRequest, store.list_scenarios(after=cursor)) == says("after", cursor=cursor)
 
     def test_long_summaries_are_sorted_by_their_beginnings(self, store: PostgresStore) -> None:
         long = "Ünïcödé " * 500

@@ -693,7 +693,7 @@ class TestSqlite:
     def test_the_counts_follow_even_what_is_changed_by_hand(self, store: SqliteStore) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         store._database.execute("DELETE FROM scenarios WHERE id = 'lnr8CfoQX'")
-        store._database.execute("INSERT INTO chains_of_scenarios SELECT 'polkadot', 1, seq FROM scenarios")
+        store._database.execute("INSERT INTO scenario_chains SELECT 'polkadot', 1, seq FROM scenarios")
 
         assert store._database.execute("SELECT * FROM scenario_counts ORDER BY chain").fetchall() == [
             ("", 1),
@@ -739,10 +739,12 @@ class TestSqlite:
             for statement in dict.fromkeys(asked)
             if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))
         }
-        assert len(plans) > 30
+        assert len(plans) > 25
         for statement, plan in plans.items():
             # The index that gives the order is walked from its end until the page is full.
-            assert not [step for step in plan if step.startswith("SCAN") and "INDEX" not in step], statement
+            # What is scanned without one is the page itself.
+            scans = [step for step in plan if step.startswith("SCAN") and "INDEX" not in step]
+            assert {step.split()[1] for step in scans} <= {"one", "page", "CONSTANT"}, statement
             assert not [step for step in plan if "TEMP B-TREE" in step], statement
 
     @pytest.mark.parametrize("sort", ["id", "summary"])
@@ -757,7 +759,11 @@ class TestSqlite:
             page = run(store.list_scenarios(limit=2, sort=sort, chain="moonbeam", after=page.next))
 
         assert [item.id for item in page.items] == [{"id": "few-3", "summary": "few-2"}[sort]]
-        plans = [self.plan(store, statement) for statement in asked if "ORDER BY" in statement]
+        plans = [
+            [step for step in self.plan(store, statement) if " c " in step or " s " in step or "TEMP" in step]
+            for statement in asked
+            if "ORDER BY" in statement
+        ]
         assert plans == [
             [
                 "SEARCH c USING PRIMARY KEY (chain=?)",
@@ -778,8 +784,8 @@ class TestSqlite:
         with traced(store) as asked:
             run(store.list_scenarios(search="x"))
 
-        plans = [self.plan(store, statement) for statement in asked if "instr" in statement]
-        assert [plan[0] for plan in plans] == [
+        (plan,) = [self.plan(store, statement) for statement in asked if "instr" in statement]
+        assert [step for step in plan if step.startswith("SCAN s ")] == [
             "SCAN s USING INDEX scenarios_by_created",
             "SCAN s USING COVERING INDEX scenarios_by_summary",
         ]
@@ -917,7 +923,7 @@ class TestSqlite:
         store = SqliteStore(path)
 
         # Who still has it open as it was writes nothing that nobody would find.
-        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        with pytest.raises(sqlite3.IntegrityError, match="cannot store TEXT"):
             old._database.execute("INSERT INTO scenario_chains VALUES ('kusama', 'a', 1)")
         run(old.close())
 

@@ -11,12 +11,10 @@ from pathlib import Path
 MOST = 100
 
 _SCENARIOS = """
-    SELECT s.id, coalesce(n.name, s.summary) FROM scenarios s LEFT JOIN scenario_names n ON n.scenario = s.seq
-    WHERE {} ORDER BY s.created DESC LIMIT ?
+    SELECT s.id, coalesce(nullif(s.name, ''), s.summary) FROM scenarios s WHERE {} ORDER BY s.created DESC LIMIT ?
 """
 _JOBS = """
-    SELECT j.id, j.state || ', ' || coalesce(n.name, s.summary) FROM jobs j JOIN scenarios s ON s.id = j.id
-    LEFT JOIN scenario_names n ON n.scenario = s.seq
+    SELECT j.id, j.state || ', ' || coalesce(nullif(s.name, ''), s.summary) FROM jobs j JOIN scenarios s ON s.id = j.id
     WHERE {} ORDER BY j.changed DESC LIMIT ?
 """
 

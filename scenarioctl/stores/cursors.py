@@ -48,17 +48,27 @@ def _write(values: list[Value], *, sort: str, descending: bool) -> str:
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
-    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written it."""
+def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = True) -> list[Value]:
+    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written it.
+
+    Without *damaged*, the store has no column with a value of another type, or with a NUL character.
+    """
+    if not cursor:
+        return []
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         sound = given in _KEYS and type(direction) is bool
         for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
-            if type(part) is list:
+            if damaged and type(part) is list:
                 key[place] = _read_damaged(*part)
                 continue
-            sound = sound and type(part) is kind and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+            sound = (
+                sound
+                and type(part) is kind
+                and (damaged or "\0" not in str(part))
+                and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+            )
             check_text(str(part), field="after")
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
         sound = False

@@ -30,7 +30,7 @@ class Dialect:
     def render(self, statement: str) -> str:
         """Return *statement* as the database takes it."""
         written = _PLACE.sub(self._word, statement.replace("%", "%%") if "%" in self.value else statement)
-        return _NAME.sub(lambda found: self.value.format(found[1]), written)
+        return _NAME.sub(lambda found: self.value.format(found[1]), written.strip())
 
     def _word(self, found: "re.Match[str]") -> str:
         word = self.words[found[1]]
@@ -56,6 +56,11 @@ def _locking(lock: str) -> _Word:
     return lambda table="": f"{lock} OF {table}" if table else lock
 
 
+#: What is searched, as the index of trigrams has it.
+SEARCHED = r"lower(id || E'\n' || summary || E'\n' || name)"
+#: The first condition is that of the index.
+_TAGGED = "s.tags <> '{{}}' AND s.tags @> ARRAY[:tag::text]"
+
 #: Each word has the same arguments in both.
 SQLITE = Dialect(
     {
@@ -75,6 +80,18 @@ SQLITE = Dialect(
         "bytes": "length(CAST({0} AS BLOB))",
         # What names a webhook.
         "naming": "FROM scenario_webhooks WHERE uuid = {0}",
+        # What has a tag, and how many there are, as far as that decides how they are found.
+        "tagged": "s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = :tag)",
+        "tagged_in_order": "EXISTS (SELECT 1 FROM scenario_tags t WHERE t.tag = :tag AND t.scenario = s.seq)",
+        "tag_count": "(SELECT count(*) FROM scenario_tags WHERE tag = :tag)",
+        # A join that reads its left side first.
+        "cross": "CROSS",
+        # Not LIKE, which needs escaping and can take forever.
+        "has": "instr(lower({0}), {1}) > 0",
+        "like_search": "",
+        "sortable": "{0}",
+        # The engine's number of the job that runs it.
+        "dispatch_number": "NULL",
         # One process writes at a time.
         "lock": "NULL",
         "lock_shared": "NULL",
@@ -98,6 +115,16 @@ POSTGRES = Dialect(
         " WHERE schemaname = current_schema() AND sequencename LIKE '%%_seq_seq') AS sequences",
         "bytes": "octet_length({0})",
         "naming": "FROM scenarios WHERE webhooks <> '{{}}' AND webhooks @> ARRAY[{0}::text]",
+        "tagged": _TAGGED,
+        "tagged_in_order": _TAGGED,
+        # The server chooses the way itself.
+        "tag_count": "0",
+        "cross": "",
+        "has": "strpos(lower({0}), {1}) > 0",
+        "like_search": f"{SEARCHED} LIKE :pattern AND",
+        # An entry of an index has a limit.
+        "sortable": "left({0}, 600)",
+        "dispatch_number": "dispatch",
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",

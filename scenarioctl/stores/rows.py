@@ -1,5 +1,6 @@
 """Rows of SQL stores, read as what they mean, and written alike.  A row that somebody has damaged hides no other."""
 
+import json
 from types import NoneType
 from typing import Any
 
@@ -20,6 +21,17 @@ _JOB_KINDS: tuple[tuple[type, ...], ...] = (
     *((str,), (int,), _MOMENT, _MOMENT, (int,), (str,), (str,)),
     *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,)),
 )
+
+
+def read_texts(value: object) -> tuple[str, ...]:
+    """Return a list of texts, which a database has as an array or as JSON; ValueError if it is damaged."""
+    try:
+        texts = json.loads(value) if isinstance(value, str) else value
+    except RecursionError:
+        raise ValueError from None
+    if not isinstance(texts, list) or not {*map(type, texts)} <= {str}:
+        raise ValueError
+    return tuple(texts)
 
 
 def read_job(row: tuple[Any, ...]) -> Job:

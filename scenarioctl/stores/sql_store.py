@@ -4,18 +4,27 @@ The operations of each noun are in the module of its name, and their statements 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from scenarioctl.model.jobs import FinishedRun, KeptRun, LogLine, MempoolEntry, Retention, WebhookEvent
 from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import DEFAULT_RETENTION, events, history, runs
+from scenarioctl.stores import (
+    DEFAULT_RETENTION,
+    ScenarioPage,
+    StoredScenario,
+    events,
+    history,
+    runs,
+    scenarios,
+)
+from scenarioctl.stores.cursors import read_cursor
 from scenarioctl.stores.operations import Operation, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.sent import SentTransactions
-from scenarioctl.stores.validation import check_id, check_text
+from scenarioctl.stores.validation import check_id, check_listing, check_scenario, check_text, taken
 
 #: A read of more rows than this is a long one.
 _SHORT = 200
@@ -23,6 +32,9 @@ _SHORT = 200
 
 class SqlStore(ABC):
     """What is above the driver of a database."""
+
+    #: Whether a column may hold a value of another type, if somebody has changed it by hand.
+    has_damaged_columns = False
 
     @abstractmethod
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
@@ -33,6 +45,81 @@ class SqlStore(ABC):
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         """Do as `operations.Asking` says."""
+
+    # -- scenarios
+
+    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
+        if replace:
+            await self.put_scenarios([scenario], replace=True)
+            return
+        check_scenario(scenario)
+        if not await self.add_scenario(scenario):
+            raise taken(scenario.id)
+
+    async def add_scenario(self, scenario: StoredScenario) -> bool:
+        """Store a new scenario; False if its id is taken."""
+        return (await self.write(partial(scenarios.add, [scenario]), alone=True))[0]
+
+    async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
+        # Reading them may fail.
+        given = tuple(all)
+        for scenario in given:
+            check_scenario(scenario)
+        return await self.write(partial(scenarios.put_all if replace else scenarios.add_all, given))
+
+    async def keep_scenario(self, scenario: StoredScenario) -> str:
+        check_scenario(scenario)
+        return await self.write(partial(scenarios.keep, scenario))
+
+    async def get_scenario(self, id: str) -> StoredScenario:
+        return await self.read(partial(scenarios.get, check_id(id)))
+
+    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        return await self.read(partial(scenarios.find_some, ids), long=True)
+
+    async def delete_scenario(self, id: str) -> None:
+        await self.write(partial(scenarios.delete, check_id(id)), tell=True)
+
+    async def list_scenarios(
+        self,
+        *,
+        limit: int = 50,
+        after: str = "",
+        chain: str = "",
+        tag: str = "",
+        search: str = "",
+        sort: str = "created",
+        descending: bool = False,
+    ) -> ScenarioPage:
+        check_listing(limit=limit, after=after, search=search, sort=sort)
+        check_text(chain, field="chain")
+        check_text(tag, field="tag")
+        key = read_cursor(after, sort=sort, descending=descending, damaged=self.has_damaged_columns)
+        if "\0" in search + chain + tag:
+            # No text of the store has it.
+            return ScenarioPage(items=(), total=0)
+        page = partial(
+            scenarios.list_page,
+            limit=limit,
+            after=key,
+            chain=chain,
+            tag=tag,
+            search=search,
+            sort=sort,
+            descending=descending,
+        )
+        # Some lists are sorted, picked or searched row by row.
+        row_by_row = bool(search or tag) or (bool(chain) and sort != "created")
+        return await self.read(page, long=limit > _SHORT or row_by_row)
+
+    async def count_scenarios(self, chain: str = "") -> int:
+        if "\0" in check_text(chain, field="chain"):
+            return 0
+        return await self.read(partial(scenarios.count, chain))
+
+    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+        check_scenario(scenario)
+        await self.write(partial(scenarios.change, scenario, revision=revision, line=line), tell=True)
 
     # -- what runs leave behind
 

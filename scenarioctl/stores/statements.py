@@ -1,9 +1,116 @@
 """Every statement that a store asks, by name.  What the databases write differently is in braces: `dialects.py`."""
 
+from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scenarioctl.stores.retention import KeptTable
+
+
+def insert(table: str, columns: Iterable[str], rows: int) -> str:
+    """Return the statement that inserts rows, whose values are `:column_0` in the first and so on."""
+    names = list(columns)
+    values = ", ".join(f"({', '.join(f':{name}_{place}' for name in names)})" for place in range(rows))
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {values}"
+
+
+# Scenarios.  `chains`, `tags` and `webhooks` are sorted lists; triggers keep the scenarios of each, and their counts.
+
+_SCENARIO_COLUMNS = (
+    *("id", "summary", "name", "chains", "webhooks", "tags", "created", "updated", "size", "digest", "blob"),
+)
+
+
+@cache
+def add_scenarios(rows: int) -> str:
+    """Return the statement that adds so many, and returns the ids of those whose id was free."""
+    return f"{insert('scenarios', _SCENARIO_COLUMNS, rows)} ON CONFLICT (id) DO NOTHING RETURNING id"
+
+
+FIND_SCENARIO = """
+    SELECT id, blob, summary, name, chains, webhooks, tags, created, updated FROM scenarios WHERE id = :id
+"""
+FIND_SCENARIOS = FIND_SCENARIO.replace("= :id", "{among ids, text}")
+SCENARIO_WITH_DIGEST = "SELECT id FROM scenarios WHERE digest = :digest ORDER BY seq LIMIT 1"
+WEBHOOKS_OF_SCENARIO = "SELECT webhooks FROM scenarios WHERE id = :id"
+LOCK_SCENARIO = f"{WEBHOOKS_OF_SCENARIO} {{for_change}}"
+LOCK_SCENARIO_TO_DELETE = f"{WEBHOOKS_OF_SCENARIO} {{for_update}}"
+LOCK_JOB_OF_SCENARIO = "SELECT state, {dispatch_number} FROM jobs WHERE id = :id {for_update}"
+LOCK_DIGEST = "SELECT {lock 3, :key}"
+LOCK_WEBHOOK = "SELECT {lock 4, :key}"
+CHANGE_SCENARIO = """
+    UPDATE scenarios SET summary = :summary, name = :name, chains = :chains, webhooks = :webhooks, tags = :tags,
+        updated = :updated, size = :size, digest = :digest, blob = :blob
+    WHERE id = :id
+"""
+DELETE_SCENARIO = (
+    "DELETE FROM scenarios WHERE id = :id",
+    *(
+        f"DELETE FROM {table} WHERE job = :id"
+        for table in ("log_lines", "mempool", "runs", "tallies", "webhook_marks", "notifications")
+    ),
+)
+FORGET_EVENTS = "DELETE FROM webhook_events WHERE uuid = :uuid AND NOT EXISTS (SELECT 1 {naming :uuid})"
+#: How many scenarios use a chain, the chain '' counting them all.  A server has several rows of each.
+COUNT_SCENARIOS = "SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM scenario_counts WHERE chain = :chain"
+#: How many scenarios a list is about, as far as that matters for the way in which they are found; and how many there are.
+COUNT_PICKED = f"""
+    SELECT CASE WHEN :tag = '' THEN ({COUNT_SCENARIOS}) ELSE {{tag_count}} END, ({COUNT_SCENARIOS.replace(":chain", "''")})
+"""
+
+#: What a list is sorted by; the order of creation decides between equal rows.
+_ORDERS = {
+    "created": ("s.created", "s.seq"),
+    "id": ("s.id",),
+    "summary": ("{sortable s.summary}", "s.seq"),
+}
+#: The same order, by the columns of the index by chain.
+_CHAIN_BY_CREATED = ("c.created", "c.scenario")
+#: One chain's scenarios, found by the chain, and then sorted unless they come in that order...
+_OF_A_CHAIN = "scenario_chains c {cross} JOIN scenarios s ON s.seq = c.scenario"
+#: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
+_ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.seq"
+#: Not LIKE alone, whose index finds what reaches from one text into the next.
+_SEARCHED = """
+    {like_search} ({has s.summary, :search} OR {has s.id, :search} OR s.name <> '' AND {has s.name, :search})
+"""
+
+
+@cache
+def list_scenarios(
+    *, chain: bool, tag: bool, search: bool, after: bool, sort: str, descending: bool, are_many: bool
+) -> str:
+    """Return the question for a page of the scenarios of a chain, with a tag, with a text, or all; each row begins with the total.
+
+    *are_many*: there are so many with the tag, or else of the chain, that a page fills soon in the order of the list.
+    """
+    conditions = [
+        *(["c.chain = :chain"] if chain else []),
+        *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
+        *([_SEARCHED] if search else []),
+    ]
+    source = _OF_A_CHAIN if chain else "scenarios s"
+    total = COUNT_SCENARIOS
+    if tag or search:
+        total = f"SELECT count(*) FROM {source} WHERE {' AND '.join(conditions)}"
+    order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
+    if after:
+        key = ", ".join(
+            column.replace(column.strip("{}").removeprefix("sortable "), f":after_{place}")
+            for place, column in enumerate(order)
+        )
+        conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({key})")
+    if chain and not tag and are_many:
+        source = _ALL_OF_A_CHAIN
+    return f"""
+        SELECT ({total}) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN (
+            SELECT s.id, s.summary, s.name, s.chains, s.tags, s.created, s.updated, s.size, s.seq
+            FROM {source} WHERE {" AND ".join(conditions) or "true"}
+            ORDER BY {", ".join(f"{column} DESC" if descending else column for column in order)} LIMIT :limit
+        ) AS page ON true
+    """
+
 
 # Transactions that were sent.
 

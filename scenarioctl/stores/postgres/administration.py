@@ -90,7 +90,7 @@ async def _create(connection: Connection) -> None:
 
 async def index_search(connection: Connection) -> bool:
     """Create the index of searches if the extension pg_trgm is installed or may be; return whether there is one."""
-    from scenarioctl.stores.postgres.scenario_rows import SEARCHED
+    from scenarioctl.stores.dialects import SEARCHED
 
     found = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.scenarios_by_text",))
     if await found.fetchone() == (True,):

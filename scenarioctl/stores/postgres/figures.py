@@ -4,8 +4,10 @@ import time
 from collections.abc import Mapping
 
 from scenarioctl.model.jobs import JobState
+from scenarioctl.stores import statements
+from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import ServerConnections, Statistics
-from scenarioctl.stores.postgres import job_rows, scenario_rows
+from scenarioctl.stores.postgres import job_rows
 from scenarioctl.stores.postgres.connections import Connection
 
 #: The share of the time that a process spends on counting jobs, at most.
@@ -35,8 +37,10 @@ class JobCounts:
 
 
 async def read_statistics(connection: Connection, job_counts: JobCounts) -> Statistics:
+    counted = await connection.execute(POSTGRES.render(statements.COUNT_SCENARIOS), {"chain": ""})
+    ((scenarios,),) = await counted.fetchall()
     return Statistics(
-        scenarios=await scenario_rows.count(connection, ""),
+        scenarios=scenarios,
         jobs=await job_counts.read(connection),
         next_due=await job_rows.next_due(connection),
         workers=await job_rows.count_workers(connection),

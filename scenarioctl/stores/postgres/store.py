@@ -1,7 +1,6 @@
 """The store on a PostgreSQL server, which many machines may use.
 
-What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`.  This module says on which connection, and in which transaction.
+What it does is in the other modules of this folder, as plain functions over a connection: `job_rows.py`.  This module says on which connection, and in which transaction.
 
 - Which job is due, and who runs it, is the dispatch engine's affair, procrastinate.  The store defers runs to it in its own
   transactions (`deferrals.py`), and keeps of a run only what its newest owner brings, checked by the job's epoch.
@@ -12,7 +11,7 @@ What it does is in the other modules of this folder, as plain functions over a c
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,11 +27,11 @@ from scenarioctl.model.jobs import (
     JobState,
     Retention,
 )
-from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, runs
+from scenarioctl.stores import Inspection, JobPage, StoredScenario, runs, scenarios
 from scenarioctl.stores.dialects import POSTGRES
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Cancel, Defer, Operation, Row, Table
-from scenarioctl.stores.postgres import job_rows, scenario_rows
+from scenarioctl.stores.postgres import job_rows
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
@@ -42,10 +41,6 @@ from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import (
     check_id,
     check_limit,
-    check_listing,
-    check_scenario,
-    check_text,
-    taken,
 )
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
@@ -139,89 +134,11 @@ class PostgresStore(SqlStore):
 
     # -- scenarios
 
-    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
-        check_scenario(scenario)
-        if replace:
-            await self._write(partial(scenario_rows.replace, scenario=scenario))
-        elif not await self._scenario_writer.store(scenario):
-            raise taken(scenario.id)
+    async def add_scenario(self, scenario: StoredScenario) -> bool:
+        return await self._scenario_writer.store(scenario)
 
     async def _add_scenarios(self, some: list[StoredScenario]) -> list[bool]:
-        return await self._write(partial(scenario_rows.add, scenarios=some), alone=True)
-
-    async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
-        scenarios = tuple(all)
-        for scenario in scenarios:
-            check_scenario(scenario)
-
-        async def put(connection: Connection) -> int:
-            if not replace:
-                await scenario_rows.put_all_new(connection, scenarios)
-                return len(scenarios)
-            for scenario in scenarios:
-                await scenario_rows.replace(connection, scenario)
-            return len(scenarios)
-
-        return await self._write(put)
-
-    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
-        async def change(connection: Connection) -> None:
-            await scenario_rows.change(connection, scenario, revision=revision)
-            if line:
-                note = partial(runs.note, scenario.id, line, now=scenario.updated)
-                await _run(connection, operation=note, deferrals=self.deferrals)
-
-        await self._write(change, tell=True)
-
-    async def keep_scenario(self, scenario: StoredScenario) -> str:
-        check_scenario(scenario)
-        return await self._write(partial(scenario_rows.keep, scenario=scenario))
-
-    async def get_scenario(self, id: str) -> StoredScenario:
-        check_id(id)
-        return await self._read(partial(scenario_rows.get, id=id))
-
-    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
-        return await self._read(partial(scenario_rows.find_some, ids=ids))
-
-    async def delete_scenario(self, id: str) -> None:
-        check_id(id)
-        await self._write(partial(scenario_rows.delete, id=id, deferrals=self.deferrals), tell=True)
-
-    async def list_scenarios(
-        self,
-        *,
-        limit: int = 50,
-        after: str = "",
-        chain: str = "",
-        tag: str = "",
-        search: str = "",
-        sort: str = "created",
-        descending: bool = False,
-    ) -> ScenarioPage:
-        check_listing(limit=limit, after=after, search=search, sort=sort)
-        check_text(chain, field="chain")
-        check_text(tag, field="tag")
-        if any("\0" in text for text in (search, chain, tag)):
-            # No text of the store has it.
-            return ScenarioPage(items=(), total=0)
-        return await self._read(
-            partial(
-                scenario_rows.list_page,
-                limit=limit,
-                after=after,
-                chain=chain,
-                tag=tag,
-                search=search,
-                sort=sort,
-                descending=descending,
-            )
-        )
-
-    async def count_scenarios(self, chain: str = "") -> int:
-        if "\0" in check_text(chain, field="chain"):
-            return 0
-        return await self._read(partial(scenario_rows.count, chain=chain))
+        return await self.write(partial(scenarios.add, some), alone=True)
 
     # -- jobs
 

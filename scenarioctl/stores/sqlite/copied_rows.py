@@ -12,14 +12,6 @@ from typing import Any
 from scenarioctl.stores.copied_tables import Row, Table, refused_row
 from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
-#: Columns that are in tables of their own here.
-_ELSEWHERE = {
-    "name": "coalesce((SELECT name FROM scenario_names WHERE scenario = t.seq), '')",
-    "chains": "(SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = t.seq)",
-    "tags": "(SELECT json_group_array(tag) FROM scenario_tags WHERE scenario = t.seq)",
-    "webhooks": "(SELECT json_group_array(uuid) FROM scenario_webhooks WHERE scenario = t.id)",
-}
-
 
 class SqliteRows:
     """The StoredRows of a file, read and written as its store does."""
@@ -78,7 +70,7 @@ def _count(database: Connection, table: Table) -> int:
 
 
 def _read(database: Connection, table: Table, *, after: Row, rows: int, size: int) -> list[Row]:
-    columns = ", ".join(_ELSEWHERE.get(name, name) for name in table.columns)
+    columns = ", ".join(table.columns)
     key = ", ".join(table.key)
     condition = f"WHERE ({key}) > ({', '.join('?' * len(after))})" if after else ""
     found = database.execute(
@@ -105,37 +97,20 @@ def _read(database: Connection, table: Table, *, after: Row, rows: int, size: in
 
 
 def _add(database: Connection, table: Table, rows: Sequence[Row]) -> None:
-    here = [name for name in table.columns if name not in _ELSEWHERE]
-    columns = [*here, *table.fixed]
-    dicts = [dict(zip(table.columns, row, strict=True)) for row in rows]
+    columns = (*table.columns, *table.fixed)
     try:
         database.executemany(
             f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",  # noqa: S608
-            [(*(row[name] for name in here), *table.fixed.values()) for row in dicts],
+            [
+                (
+                    *(json.dumps(value) if isinstance(value, tuple) else value for value in row),
+                    *table.fixed.values(),
+                )
+                for row in rows
+            ],
         )
-        if table.name == "scenarios":
-            _add_beside(database, dicts)
     except sqlite3.IntegrityError as error:
         raise refused_row(table, error) from error
-
-
-def _add_beside(database: Connection, scenarios: Sequence[Mapping[str, Any]]) -> None:
-    database.executemany(
-        "INSERT INTO scenario_names (scenario, name) VALUES (?, ?)",
-        [(each["seq"], each["name"]) for each in scenarios if each["name"]],
-    )
-    database.executemany(
-        "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)",
-        [(chain, each["created"], each["seq"]) for each in scenarios for chain in each["chains"]],
-    )
-    database.executemany(
-        "INSERT INTO scenario_tags (tag, scenario) VALUES (?, ?)",
-        [(tag, each["seq"]) for each in scenarios for tag in each["tags"]],
-    )
-    database.executemany(
-        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?)",
-        [(uuid, each["id"]) for each in scenarios for uuid in each["webhooks"]],
-    )
 
 
 def _last_numbers(database: Connection) -> dict[str, int]:

@@ -17,7 +17,6 @@ from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedu
 from scenarioctl.stores.rows import read_job
 from scenarioctl.stores.runs import Lines
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
@@ -49,7 +48,10 @@ def stop(database: Connection, id: str, *, now: int) -> bool:
         "UPDATE jobs SET state = 'stopped', due = NULL, planned = NULL, changed = ? WHERE id = ? AND state = 'running'",
         (now, id),
     )
-    if not stopped.rowcount and not exists(database, id):
+    if (
+        not stopped.rowcount
+        and not database.execute("SELECT 1 FROM scenarios WHERE id = ?", (id,)).fetchone()
+    ):
         raise unknown(id)
     return bool(stopped.rowcount)
 

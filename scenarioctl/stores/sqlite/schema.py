@@ -409,6 +409,139 @@ _SENT_OF_SCENARIOS = (
     "CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> ''",
 )
 
+#: Written as text: somebody may have put something else in its place.
+_LIST = """
+    coalesce((
+        SELECT json_group_array(word) FROM (SELECT CAST({column} AS TEXT) AS word FROM {table} WHERE scenario = {key} ORDER BY 1)
+    ), '[]')
+"""
+_IN_COLUMNS = (
+    # All but the diagram comes before the diagram.  `chains`, `tags` and `webhooks` are sorted JSON lists.
+    """
+    CREATE TABLE complete (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        summary TEXT NOT NULL,
+        name TEXT NOT NULL,
+        chains TEXT NOT NULL,
+        tags TEXT NOT NULL,
+        webhooks TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        updated INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        digest BLOB,
+        blob BLOB NOT NULL
+    )
+    """,
+    f"""
+    INSERT INTO complete (seq, id, summary, name, chains, tags, webhooks, created, updated, size, digest, blob)
+        SELECT seq, id, summary, coalesce((SELECT CAST(name AS TEXT) FROM scenario_names WHERE scenario = seq), ''),
+            {_LIST.format(column="chain", table="chains_of_scenarios", key="seq")},
+            {_LIST.format(column="tag", table="scenario_tags", key="seq")},
+            {_LIST.format(column="uuid", table="scenario_webhooks", key="s.id")},
+            created, updated, size, digest, blob
+        FROM scenarios s ORDER BY seq
+    """,  # noqa: S608 - of constants
+    # Their triggers and indexes go with them.
+    *(
+        f"DROP TABLE {table}"
+        for table in (
+            "scenarios",
+            "chains_of_scenarios",
+            "scenario_names",
+            "scenario_tags",
+            "scenario_webhooks",
+        )
+    ),
+    "ALTER TABLE complete RENAME TO scenarios",
+    # Both indexes have the searched columns, so that a search reads no diagrams.
+    "CREATE INDEX scenarios_by_created ON scenarios (created, seq, id, summary, name)",
+    "CREATE INDEX scenarios_by_summary ON scenarios (summary, seq, id, name)",
+    "CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL",
+    # The scenarios of each chain, tag and webhook.  STRICT: a program of version 2 that has the file open, and had a table of
+    # this name, writes ids where numbers belong.
+    """
+    CREATE TABLE scenario_chains (
+        chain TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        scenario INTEGER NOT NULL,
+        PRIMARY KEY (chain, created, scenario)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE UNIQUE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain)",
+    """
+    CREATE TABLE scenario_tags (
+        tag TEXT NOT NULL,
+        scenario INTEGER NOT NULL,
+        PRIMARY KEY (tag, scenario)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX scenario_tags_by_scenario ON scenario_tags (scenario)",
+    """
+    CREATE TABLE scenario_webhooks (
+        uuid TEXT NOT NULL,
+        scenario INTEGER NOT NULL,
+        PRIMARY KEY (uuid, scenario)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX scenario_webhooks_by_scenario ON scenario_webhooks (scenario)",
+    """
+    INSERT INTO scenario_chains (chain, created, scenario)
+        SELECT value, s.created, seq FROM scenarios s, json_each(chains) WHERE typeof(s.created) = 'integer' ORDER BY 1, 2, 3
+    """,
+    "INSERT INTO scenario_tags (tag, scenario) SELECT value, seq FROM scenarios, json_each(tags)",
+    "INSERT INTO scenario_webhooks (uuid, scenario) SELECT value, seq FROM scenarios, json_each(webhooks)",
+    # Counted again, in case somebody has changed rows by hand.
+    "DELETE FROM scenario_counts",
+    "INSERT INTO scenario_counts SELECT '', count(*) FROM scenarios WHERE EXISTS (SELECT 1 FROM scenarios)",
+    "INSERT INTO scenario_counts SELECT chain, count(*) FROM scenario_chains GROUP BY chain",
+    """
+    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
+        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+        INSERT INTO scenario_chains (chain, created, scenario) SELECT value, new.created, new.seq FROM json_each(new.chains);
+        INSERT INTO scenario_tags (tag, scenario) SELECT value, new.seq FROM json_each(new.tags);
+        INSERT INTO scenario_webhooks (uuid, scenario) SELECT value, new.seq FROM json_each(new.webhooks);
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chains_changed AFTER UPDATE OF chains ON scenarios WHEN new.chains <> old.chains BEGIN
+        DELETE FROM scenario_chains WHERE scenario = new.seq;
+        INSERT INTO scenario_chains (chain, created, scenario) SELECT value, new.created, new.seq FROM json_each(new.chains);
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_tags_changed AFTER UPDATE OF tags ON scenarios WHEN new.tags <> old.tags BEGIN
+        DELETE FROM scenario_tags WHERE scenario = new.seq;
+        INSERT INTO scenario_tags (tag, scenario) SELECT value, new.seq FROM json_each(new.tags);
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_webhooks_changed AFTER UPDATE OF webhooks ON scenarios WHEN new.webhooks <> old.webhooks BEGIN
+        DELETE FROM scenario_webhooks WHERE scenario = new.seq;
+        INSERT INTO scenario_webhooks (uuid, scenario) SELECT value, new.seq FROM json_each(new.webhooks);
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
+        DELETE FROM scenario_chains WHERE scenario = old.seq;
+        DELETE FROM scenario_tags WHERE scenario = old.seq;
+        DELETE FROM scenario_webhooks WHERE scenario = old.seq;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
+        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
+        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
+    END
+    """,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -423,4 +556,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _SENT_TRANSACTIONS,
     _STEPS_OF_RUNS,
     _SENT_OF_SCENARIOS,
+    _IN_COLUMNS,
 )

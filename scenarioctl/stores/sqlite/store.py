@@ -1,7 +1,6 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
-What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
-`job_rows.py`.  This module says on which connection, and in which transaction.
+What it does is in the other modules of this folder, as plain functions over a connection: `job_rows.py`.  This module says on which connection, and in which transaction.
 
 - Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
   read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
@@ -18,7 +17,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -33,18 +32,18 @@ from scenarioctl.model.jobs import (
     JobChange,
     JobState,
 )
-from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, runs
+from scenarioctl.stores import Inspection, JobPage, runs, scenarios
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sql_store import SqlStore
-from scenarioctl.stores.sqlite import job_rows, scenario_rows
+from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
-from scenarioctl.stores.validation import check_id, check_limit, check_listing, check_text
+from scenarioctl.stores.validation import check_id, check_limit
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ class SqliteStore(SqlStore):
 
     Without *create*, a file that does not exist is read as an empty store, and created by the first write.
     """
+
+    has_damaged_columns = True
 
     def __init__(
         self, path: Path, *, create: bool = True, clock: Callable[[], int] = time.monotonic_ns
@@ -162,66 +163,6 @@ class SqliteStore(SqlStore):
         tell: bool = False,  # noqa: ARG002
     ) -> T:
         return await self._write(partial(_run, operation=operation))
-
-    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
-        await self._write(partial(scenario_rows.put, scenario=scenario, replace=replace))
-
-    async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
-        # Reading them may fail, and need not bear another thread.
-        scenarios = tuple(all)
-        return await self._write(partial(scenario_rows.put_all, scenarios=scenarios, replace=replace))
-
-    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
-        def change(database: sqlite3.Connection) -> None:
-            scenario_rows.change(database, scenario, revision=revision)
-            if line:
-                _run(database, partial(runs.note, scenario.id, line, now=scenario.updated))
-
-        await self._write(change)
-
-    async def keep_scenario(self, scenario: StoredScenario) -> str:
-        return await self._write(partial(scenario_rows.keep, scenario=scenario))
-
-    async def get_scenario(self, id: str) -> StoredScenario:
-        check_id(id)
-        return await self._read(partial(scenario_rows.get, id=id))
-
-    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
-        return await self._read(partial(scenario_rows.find_some, ids=ids), long=True)
-
-    async def delete_scenario(self, id: str) -> None:
-        check_id(id)
-        await self._write(partial(scenario_rows.delete, id=id))
-
-    async def list_scenarios(
-        self,
-        *,
-        limit: int = 50,
-        after: str = "",
-        chain: str = "",
-        tag: str = "",
-        search: str = "",
-        sort: str = "created",
-        descending: bool = False,
-    ) -> ScenarioPage:
-        check_listing(limit=limit, after=after, search=search, sort=sort)
-        action = partial(
-            scenario_rows.list_page,
-            limit=limit,
-            after=after,
-            chain=check_text(chain, field="chain"),
-            tag=check_text(tag, field="tag"),
-            search=search,
-            sort=sort,
-            descending=descending,
-        )
-        # Some lists are sorted, picked or searched row by row.
-        row_by_row = bool(search or tag) or (bool(chain) and sort != "created")
-        return await self._read(action, long=limit > _SHORT or row_by_row)
-
-    async def count_scenarios(self, chain: str = "") -> int:
-        check_text(chain, field="chain")
-        return await self._read(partial(scenario_rows.count, chain=chain))
 
     async def start_job(self, job: Job) -> bool:
         return await self._write(partial(job_rows.start, job=job))
@@ -392,7 +333,7 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
 def _read_statistics(database: sqlite3.Connection, *, workers: int) -> Statistics:
     with one_moment(database):
         return Statistics(
-            scenarios=scenario_rows.count(database, ""),
+            scenarios=_run(database, partial(scenarios.count, "")),
             jobs=job_rows.count_by_state(database),
             next_due=job_rows.next_due(database),
             workers=workers,

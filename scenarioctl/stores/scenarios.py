@@ -1,0 +1,257 @@
+"""The scenarios of a store: operations."""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from scenarioctl.errors import StoreFailed
+from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, runs, statements
+from scenarioctl.stores.cursors import Value, write_cursor
+from scenarioctl.stores.locks import lock_key
+from scenarioctl.stores.operations import Cancel, Operation, Row, find, find_all
+from scenarioctl.stores.rows import read_texts
+from scenarioctl.stores.validation import changed_meanwhile, damaged, still_running, taken, unknown
+
+#: Scenarios that one statement inserts.
+_AT_ONCE = 50
+
+
+def add(scenarios: Sequence[StoredScenario]) -> Operation[list[bool]]:
+    """Insert new scenarios by one statement; say of each whether it is in, which it is not if its id is taken."""
+    values = {
+        f"{name}_{place}": value
+        for place, scenario in enumerate(scenarios)
+        for name, value in _values(scenario).items()
+    }
+    added = {id for (id,) in (yield statements.add_scenarios(len(scenarios)), values)}
+    answers = []
+    for scenario in scenarios:
+        answers.append(scenario.id in added)
+        # Of two with the same id, the first is in.
+        added.discard(scenario.id)
+    return answers
+
+
+def add_all(scenarios: Sequence[StoredScenario]) -> Operation[int]:
+    for first in range(0, len(scenarios), _AT_ONCE):
+        some = scenarios[first : first + _AT_ONCE]
+        for scenario, added in zip(some, (yield from add(some)), strict=True):
+            if not added:
+                raise taken(scenario.id)
+    return len(scenarios)
+
+
+def put_all(scenarios: Sequence[StoredScenario]) -> Operation[int]:
+    """Store each in place of the one with its id, if there is one."""
+    for scenario in scenarios:
+        # One that is deleted between the two is put.
+        while not (yield from add([scenario]))[0] and not (yield from _replace(scenario)):
+            pass
+    return len(scenarios)
+
+
+def change(scenario: StoredScenario, *, revision: str, line: str) -> Operation[None]:
+    if not (yield from _replace(scenario, revision=revision)):
+        raise unknown(scenario.id)
+    if line:
+        yield from runs.note(scenario.id, line, now=scenario.updated)
+
+
+def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]:
+    """Store *scenario* in place of the one with its id, if it has that *revision*; False if there is none."""
+    former = yield from find(statements.WEBHOOKS_OF_SCENARIO, id=scenario.id)
+    if former is None:
+        return False
+    yield from _lock_webhooks(_webhooks(former))
+    locked = yield from find(statements.LOCK_SCENARIO, id=scenario.id)
+    if locked is None:
+        return False
+    if revision and (yield from get(scenario.id)).revision != revision:
+        raise changed_meanwhile(scenario.id)
+    yield statements.CHANGE_SCENARIO, _values(scenario)
+    yield from _forget_events(_webhooks(locked))
+    return True
+
+
+def keep(scenario: StoredScenario) -> Operation[str]:
+    if scenario.digest:
+        # One at a time looks for a scenario with this digest, and stores one.
+        yield statements.LOCK_DIGEST, {"key": lock_key(scenario.digest)}
+        found = yield from find(statements.SCENARIO_WITH_DIGEST, digest=scenario.digest)
+        if found is not None:
+            return str(found[0])
+    yield from add_all([scenario])
+    return scenario.id
+
+
+def get(id: str) -> Operation[StoredScenario]:
+    row = yield from find(statements.FIND_SCENARIO, id=id)
+    if row is None:
+        raise unknown(id)
+    return _read(row)
+
+
+def find_some(ids: Collection[str]) -> Operation[dict[str, StoredScenario]]:
+    # No text of a store has a NUL character.
+    rows = yield from find_all(statements.FIND_SCENARIOS, ids=[id for id in ids if "\0" not in id])
+    found = {}
+    for row in rows:
+        # A damaged one hides no other.
+        with suppress(StoreFailed):
+            found[row[0]] = _read(row)
+    return found
+
+
+def delete(id: str) -> Operation[None]:
+    former = yield from find(statements.WEBHOOKS_OF_SCENARIO, id=id)
+    if former is None:
+        raise unknown(id)
+    webhooks = _webhooks(former)
+    yield from _lock_webhooks(webhooks)
+    if (yield from find(statements.LOCK_SCENARIO_TO_DELETE, id=id)) is None:
+        raise unknown(id)
+    job = yield from find(statements.LOCK_JOB_OF_SCENARIO, id=id)
+    if job is not None:
+        state, dispatch = job
+        if state == "running":
+            raise still_running(id)
+        if dispatch is not None:
+            yield Cancel(dispatch)
+    for statement in statements.DELETE_SCENARIO:
+        yield statement, {"id": id}
+    yield from _forget_events(webhooks)
+
+
+def count(chain: str) -> Operation[int]:
+    ((amount,),) = yield statements.COUNT_SCENARIOS, {"chain": chain}
+    return int(amount)
+
+
+def list_page(
+    *, limit: int, after: Sequence[Value], chain: str, tag: str, search: str, sort: str, descending: bool
+) -> Operation[ScenarioPage]:
+    """Return the scenarios behind the one with the sort key *after*; () is before all."""
+    # `lower` of both databases changes ASCII letters alone, as that of bytes does.
+    wanted = search.encode().lower().decode()
+    values: dict[str, Any] = {
+        "limit": limit + 1,
+        "chain": chain,
+        "tag": tag,
+        "search": wanted,
+        "pattern": f"%{_escape(wanted)}%",
+        **{f"after_{place}": part for place, part in enumerate(after)},
+    }
+    are_many = False
+    if tag or (chain and sort != "created"):
+        ((picked, all),) = yield statements.COUNT_PICKED, values
+        are_many = picked * picked > limit * all
+    question = statements.list_scenarios(
+        chain=bool(chain),
+        tag=bool(tag),
+        search=bool(search),
+        after=bool(after),
+        sort=sort,
+        descending=descending,
+        are_many=are_many,
+    )
+    rows = yield question, values
+    total = rows[0][0]
+    found = [row[1:] for row in rows if row[-1] is not None]
+    following = ""
+    if len(found) > limit:
+        id, summary, *_, created, _, _, seq = found[limit - 1]
+        following = write_cursor(
+            id=id, summary=summary, created=created, seq=seq, sort=sort, descending=descending
+        )
+    listed = [_read_listed(row) for row in found[:limit]]
+    return ScenarioPage(
+        items=tuple(item for item in listed if isinstance(item, ListedScenario)),
+        total=total,
+        next=following,
+        damaged=tuple(item for item in listed if isinstance(item, str)),
+    )
+
+
+def _lock_webhooks(uuids: Iterable[str]) -> Operation[None]:
+    """Hold off new events of the webhooks."""
+    # Sorted, so that two transactions don't wait for each other.
+    for key in sorted({lock_key(uuid.encode()) for uuid in uuids}):
+        yield statements.LOCK_WEBHOOK, {"key": key}
+
+
+def _forget_events(webhooks: Iterable[str]) -> Operation[None]:
+    """Delete the events of those *webhooks* that no scenario names any more: nobody could list them."""
+    for uuid in webhooks:
+        yield statements.FORGET_EVENTS, {"uuid": uuid}
+
+
+def _webhooks(row: Row) -> tuple[str, ...]:
+    try:
+        return read_texts(row[0])
+    except ValueError:
+        # A damaged scenario can be deleted, and replaced.
+        return ()
+
+
+def _values(scenario: StoredScenario) -> dict[str, Any]:
+    return {
+        "id": scenario.id,
+        "summary": scenario.summary,
+        "name": scenario.name,
+        "chains": sorted(set(scenario.chains)),
+        "webhooks": sorted(set(scenario.webhooks)),
+        "tags": sorted(set(scenario.tags)),
+        "created": scenario.created,
+        "updated": scenario.updated,
+        "size": len(scenario.blob),
+        "digest": scenario.digest or None,
+        "blob": scenario.blob,
+    }
+
+
+def _read(row: Row) -> StoredScenario:
+    id, blob, summary, name, chains, webhooks, tags, created, updated = row
+    try:
+        _check_types((blob, summary, name, created, updated), (bytes, str, str, int, int))
+        return StoredScenario(
+            id=id,
+            blob=blob,
+            summary=summary,
+            name=name,
+            chains=read_texts(chains),
+            webhooks=read_texts(webhooks),
+            tags=read_texts(tags),
+            created=created,
+            updated=updated,
+        )
+    except ValueError:
+        raise damaged(id) from None
+
+
+def _read_listed(row: Row) -> ListedScenario | str:
+    """Return what a list shows of the scenario in *row*; its id if it is damaged."""
+    id, summary, name, chains, tags, created, updated, size, _ = row
+    try:
+        _check_types((id, summary, name, created, updated, size), (str, str, str, int, int, int))
+        return ListedScenario(
+            id=id,
+            summary=summary,
+            name=name,
+            chains=read_texts(chains),
+            tags=read_texts(tags),
+            created=created,
+            updated=updated,
+            size=size,
+        )
+    except ValueError:
+        return str(id)
+
+
+def _check_types(values: Row, types: tuple[type, ...]) -> None:
+    if tuple(map(type, values)) != types:
+        raise ValueError
+
+
+def _escape(text: str) -> str:
+    """Return *text* as LIKE takes it literally."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
