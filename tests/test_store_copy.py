@@ -30,7 +30,7 @@ from scenarioctl.model.sent import SentState
 from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
-from scenarioctl.stores.postgres import copied_rows
+from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
@@ -328,7 +328,7 @@ class TestRefusals:
     def test_somebody_who_writes_to_the_source_for_long(
         self, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(copied_rows, "_LOCK_SECONDS", 0.1)
+        monkeypatch.setattr(postgres_store, "_FREEZE_SECONDS", 0.1)
         monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.1)
         with writing(both[0]):
             assert refusal(StoreBusy, *both) == says("locked", source=without_password(both[0]))
@@ -348,6 +348,15 @@ class TestRefusals:
             "log_lines", "was changed", source=without_password(both[0]), target=without_password(both[1])
         )
         assert str(refused.value) == words
+
+    def test_a_target_that_loses_a_scenario_meanwhile(self, both: tuple[str, str]) -> None:
+        def interfere(done: int, total: int) -> None:
+            if done == 3:
+                change_rows(both[1], "DELETE FROM scenarios")
+
+        with pytest.raises(Conflict) as refused:
+            perform(*both, progress=interfere)
+        assert str(refused.value) == says("jobs", "stop all other users")
 
     def test_a_job_that_is_started_meanwhile(self, both: tuple[str, str]) -> None:
         async def copy() -> None:

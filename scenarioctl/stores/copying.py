@@ -3,17 +3,21 @@
 The rows of each table are copied in the order of their keys, a portion at a time.  What the target has is therefore the
 beginning of what the source has: it tells where to go on after an interruption.
 
-Nobody else writes to the source meanwhile (`StoredRows.frozen`), and each row is read once on either side: what the target has
+Nobody else writes to the source meanwhile (`SqlStore.frozen`), and each row is read once on either side: what the target has
 already is compared with the source first, and what was copied is read back at the end.  Equal hashes of both sides therefore
 say that the target has what the source had, and nothing else.
+
+To copy one more table, add it to `TABLES`.
 """
 
 import asyncio
 import hashlib
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import partial
+from typing import Any
 
 from scenarioctl.config import is_server, without_password
 from scenarioctl.errors import (
@@ -26,52 +30,90 @@ from scenarioctl.errors import (
     shorten,
 )
 from scenarioctl.model.jobs import LEASE_SECONDS, JobState
-from scenarioctl.stores import Store, file_path, open_store
-from scenarioctl.stores.copied_tables import TABLES, DamagedRow, Row, Table, checked
+from scenarioctl.stores import file_path, open_store, statements
+from scenarioctl.stores.operations import Operation, Row
+from scenarioctl.stores.rows import read_texts
+from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import no_tables, older_tables
 
 #: The most rows, and about the most bytes, that are read or added at once.
 ROWS = 1000
 BYTES = 4 * 1024 * 1024
+#: Rows that one statement adds.
+_ADDED = 100
 
 #: Called with how many rows are done, and how many there are to do.
 Progress = Callable[[int, int], None]
 
 
-class StoredRows(Protocol):
-    """The rows of a store, which can be copied as they are."""
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What is copied of a table."""
 
-    async def find_place(self) -> Row:
-        """Return what only this store answers, however its location is spelled; StoreFailed if its tables are too new."""
+    name: str
+    #: The kinds of its columns, by name: one of `_KINDS`, with `?` if there may be no value, a `list` of texts, or `json`.
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    #: The column that names the scenario of a row; empty if there is none.
+    scenario: str
+    #: What other columns get in the target.
+    fixed: Mapping[str, Any]
 
-    def frozen(self) -> AbstractAsyncContextManager[None]:
-        """Let nobody else write to the store meanwhile; StoreBusy if somebody does for long."""
+    @property
+    def is_numbered(self) -> bool:
+        """Return whether the store gives each row a number."""
+        return len(self.key) == 1 and self.columns[self.key[0]] == "int"
 
-    async def count(self, table: Table) -> int:
-        """Return how many rows the table has."""
-
-    async def read(self, table: Table, *, after: Row, rows: int, size: int) -> list[Row]:
-        """Return rows with keys above *after*, sorted; at most *rows*, and no more once they have *size* bytes.
-
-        There is none at the end of the table.  () is below all keys.
-        """
-
-    async def add(self, table: Table, rows: Sequence[Row]) -> None:
-        """Add all of *rows* or, if one is refused, none; Conflict then."""
-
-    async def last_numbers(self) -> dict[str, int]:
-        """Return the highest number that each numbered table has given to a row, also if the row is gone."""
-
-    async def raise_numbers(self, numbers: Mapping[str, int]) -> None:
-        """Let the tables give out only numbers above *numbers*."""
+    def key_of(self, row: Row) -> Row:
+        named = dict(zip(self.columns, row, strict=True))
+        return tuple(named[name] for name in self.key)
 
 
-@runtime_checkable
-class CopyableStore(Store, Protocol):
-    """A store that can be copied into another one."""
+_KINDS: Mapping[str, type] = {"int": int, "text": str, "bytes": bytes}
 
-    def rows(self) -> StoredRows:
-        """Return all its rows."""
+
+def _table(name: str, columns: str, *, key: str = "seq", scenario: str = "job", **fixed: Any) -> Table:
+    groups = [group.split() for group in columns.split(";")]
+    kinds = {column: kind for kind, *some in groups for column in some}
+    return Table(name=name, columns=kinds, key=tuple(key.split()), scenario=scenario, fixed=fixed)
+
+
+#: Each after those that it refers to.
+TABLES = (
+    _table(
+        "scenarios",
+        "int seq created updated size; text id summary name; list chains webhooks tags; bytes? digest; bytes blob",
+        scenario="id",
+    ),
+    _table(
+        "jobs",
+        "text id state reason notify; int epoch changed runs failures; int? due planned last_started last_finished;"
+        " json schedule",
+        key="id",
+        scenario="id",
+        # Nobody runs it there.
+        owner="",
+        begun=0,
+        step="",
+    ),
+    _table("runs", "int seq planned started finished lines drafts; int? epoch; text job failure steps"),
+    _table("log_lines", "int seq written; text job text"),
+    _table(
+        "mempool",
+        "int seq date; int? spec_version expires; text job chain amount tx_type node flag tx human",
+    ),
+    _table("tallies", "text job; int lines entries runs", key="job"),
+    _table("webhook_events", "int id received; text uuid content", key="id", scenario=""),
+    _table("webhook_marks", "text job uuid; int event", key="job uuid"),
+    _table("notifications", "int seq created due attempts; text id job event format url drafts reason error"),
+    _table(
+        "sent_transactions",
+        "text chain hash signer job scenario node state block effects; int sent at_block searched revision;"
+        " int? nonce valid_until draft block_number",
+        key="chain hash",
+        scenario="",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +133,11 @@ class Place:
     """A store, and how it is called."""
 
     name: str
-    store: CopyableStore
-    rows: StoredRows
+    store: SqlStore
+
+    async def count(self, table: Table) -> int:
+        """Return how many rows the table has."""
+        return await self.store.read(partial(_count, table), long=True)
 
 
 class _Reading:
@@ -114,7 +159,8 @@ class _Reading:
         """Yield the rows that were not read yet, until *up_to* of them were."""
         while up_to is None or self.rows < up_to:
             limit = ROWS if up_to is None else min(ROWS, up_to - self.rows)
-            found = await self._place.rows.read(self._table, after=self._last, rows=limit, size=BYTES)
+            reading = partial(_read_portion, self._table, after=self._last, rows=limit)
+            found = await self._place.store.read(reading, long=True)
             if not found:
                 return
             rows = [self._checked(row) for row in found]
@@ -133,10 +179,14 @@ class _Reading:
                 tell(rows)
 
     def _checked(self, row: Row) -> Row:
-        try:
-            return checked(self._table, row)
-        except DamagedRow as damaged:
-            raise _explain(damaged, self._place, self._table, row) from None
+        """Return *row* with values that are the same in every store."""
+        values = []
+        for (name, kind), value in zip(self._table.columns.items(), row, strict=True):
+            try:
+                values.append(_same(kind, value))
+            except (ValueError, TypeError, RecursionError):
+                raise _damaged(self._place, self._table, row, name) from None
+        return tuple(values)
 
 
 class StoreCopy:
@@ -151,7 +201,7 @@ class StoreCopy:
     async def open(cls, source: str, target: str) -> AsyncIterator["StoreCopy"]:
         """Open the stores at two locations, and look whether one can be copied into the other."""
         async with _opened(source, is_source=True) as first, _opened(target) as second:
-            if await first.rows.find_place() == await second.rows.find_place():
+            if await first.store.place() == await second.store.place():
                 raise InvalidRequest(
                     f"store {second.name} is the same as {first.name}, expected another one to copy into"
                 )
@@ -172,7 +222,7 @@ class StoreCopy:
             await there.read(up_to=1)
             await here.read(up_to=there.rows)
             if here.digest != there.digest or (
-                there.rows and await self._target.rows.count(table) > await self._source.rows.count(table)
+                there.rows and await self._target.count(table) > await self._source.count(table)
             ):
                 raise self._other_content(table)
 
@@ -191,7 +241,7 @@ class StoreCopy:
         What was copied stays if this is canceled or fails, and the next copy goes on there.
         """
         try:
-            async with self._source.rows.frozen():
+            async with self._source.store.frozen(table.name for table in TABLES):
                 running = await self._source.store.list_jobs(limit=1, state=JobState.RUNNING)
                 if running.total:
                     # Started since: it would run in both stores.
@@ -203,9 +253,8 @@ class StoreCopy:
             raise
 
     async def _perform(self, progress: Progress) -> list[CopiedTable]:
-        source, target = self._source.rows, self._target.rows
         # Each row is read on both sides.
-        done, total = 0, 2 * sum([await source.count(table) for table in TABLES])
+        done, total = 0, 2 * sum([await self._source.count(table) for table in TABLES])
 
         def tell(rows: list[Row]) -> None:
             nonlocal done
@@ -222,10 +271,11 @@ class StoreCopy:
                 raise self._other_content(table)
             begun[table.name] = there.rows
         # First, so that a role without the right to do so is refused before anything is copied.
-        await target.raise_numbers(await source.last_numbers())
+        numbers = await self._source.store.read(_last_numbers, long=True)
+        await self._target.store.write(partial(_raise_numbers, numbers))
         for table, here, _ in readings:
             async for rows in here.portions():
-                await target.add(table, rows)
+                await self._add(table, rows)
                 tell(rows)
         copied = []
         for table, here, there in readings:
@@ -241,6 +291,16 @@ class StoreCopy:
                 )
             )
         return copied
+
+    async def _add(self, table: Table, rows: list[Row]) -> None:
+        store = self._target.store
+        try:
+            await store.write(partial(_add, table, rows), tell=True)
+        except store.integrity_error as error:
+            reason = str(error).partition("\n")[0]
+            raise Conflict(
+                f"the copy's table {table.name} refuses a row ({reason}): stop all other users of the stores during the copy"
+            ) from error
 
     def _running(self, count: int) -> Conflict:
         jobs, them = ("1 job is", "it") if count == 1 else (f"{count} jobs are", "them")
@@ -262,9 +322,8 @@ async def _opened(location: str, *, is_source: bool = False) -> AsyncIterator[Pl
         _check_file(location, name, is_source=is_source)
     store = open_store(location, create=False, role="copy", statement_seconds=0)
     try:
-        if not isinstance(store, CopyableStore):
-            raise InvalidRequest(f"store {name} cannot be copied")
-        yield Place(name=name, store=store, rows=store.rows())
+        assert isinstance(store, SqlStore)  # noqa: S101 - every store is one
+        yield Place(name=name, store=store)
     finally:
         await store.close()
 
@@ -288,11 +347,75 @@ class _DamagedStore(StoreFailed):
     """A store has a row that can't be copied."""
 
 
-def _explain(damaged: DamagedRow, place: Place, table: Table, row: Row) -> _DamagedStore:
-    (column,) = damaged.args
+def _damaged(place: Place, table: Table, row: Row, column: str) -> _DamagedStore:
     key = ", ".join(str(value) for value in table.key_of(row))
     what = f"store {place.name} has a damaged row: {column} of {shorten(key)} in its table {table.name}"
     if not table.scenario:
         return _DamagedStore(f"{what}. Delete the row, and copy into an empty store")
     id = shorten(dict(zip(table.columns, row, strict=True))[table.scenario])
     return _DamagedStore(f"{what}. Delete the scenario {id}, and copy into an empty store")
+
+
+def _same(kind: str, value: Any) -> Any:
+    """Return what *value* is in every store; ValueError, TypeError or RecursionError if not every one can keep it."""
+    if kind == "list":
+        return tuple(sorted(read_texts(value)))
+    if kind == "json":
+        return json.dumps(json.loads(value), sort_keys=True)
+    if value is None and kind.endswith("?"):
+        return None
+    if not isinstance(value, _KINDS[kind.rstrip("?")]) or (isinstance(value, str) and "\0" in value):
+        raise ValueError
+    return value
+
+
+def _count(table: Table) -> Operation[int]:
+    ((rows,),) = yield statements.count_table(table.name), {}
+    return int(rows)
+
+
+def _read_portion(table: Table, *, after: Row, rows: int) -> Operation[list[Row]]:
+    """Return rows with keys above *after*, sorted; at most *rows*, and no more once they have BYTES.
+
+    There is none at the end of the table.  () is below all keys.
+    """
+    values = {"rows": rows, "size": BYTES, **{f"after_{place}": part for place, part in enumerate(after)}}
+    columns = {
+        name: f"CAST({name} AS text)" if kind == "json" else name for name, kind in table.columns.items()
+    }
+    long = tuple(columns[name] for name, kind in table.columns.items() if kind in ("text", "bytes", "json"))
+    measuring = statements.measure_rows(table.name, table.key, long, after=bool(after))
+    reading = statements.read_rows(table.name, table.key, tuple(columns.values()), after=bool(after))
+    ((count,),) = yield measuring, values
+    return (yield reading, {**values, "rows": count})
+
+
+def _add(table: Table, rows: Sequence[Row]) -> Operation[None]:
+    columns = (*table.columns, *table.fixed)
+    for first in range(0, len(rows), _ADDED):
+        some = rows[first : first + _ADDED]
+        values = {
+            f"{name}_{place}": list(value) if isinstance(value, tuple) else value
+            for place, row in enumerate(some)
+            for name, value in zip(columns, (*row, *table.fixed.values()), strict=True)
+        }
+        yield statements.insert(table.name, columns, len(some), numbered=True), values
+
+
+def _last_numbers() -> Operation[dict[str, int]]:
+    """Return the highest number that each numbered table has given to a row, also if the row is gone."""
+    numbers = {}
+    for table in TABLES:
+        if table.is_numbered:
+            ((given, there),) = yield statements.last_number(table.name, table.key[0]), {}
+            numbers[table.name] = max(given or 0, there or 0)
+    return numbers
+
+
+def _raise_numbers(numbers: Mapping[str, int]) -> Operation[None]:
+    """Let the tables give out only numbers above *numbers*."""
+    own = yield from _last_numbers()
+    for table in TABLES:
+        if table.is_numbered and numbers[table.name] > own[table.name]:
+            for statement in statements.raise_number(table.name, table.key[0]):
+                yield statement, {"last": numbers[table.name]}

@@ -92,6 +92,12 @@ SQLITE = Dialect(
         "sortable": "{0}",
         # The engine's number of the job that runs it.
         "dispatch_number": "NULL",
+        # Numbers of rows are given out by the database, unless rows bring theirs along.
+        "numbered": "",
+        "last_number": "(SELECT seq FROM sqlite_sequence WHERE name = '{0}')",
+        # Its table has no keys.
+        "forget_number": "DELETE FROM sqlite_sequence WHERE name = '{0}'",
+        "set_number": "INSERT INTO sqlite_sequence (name, seq) VALUES ('{0}', :last)",
         # One process writes at a time.
         "lock": "NULL",
         "lock_shared": "NULL",
@@ -125,6 +131,10 @@ POSTGRES = Dialect(
         # An entry of an index has a limit.
         "sortable": "left({0}, 600)",
         "dispatch_number": "dispatch",
+        "numbered": "OVERRIDING SYSTEM VALUE",
+        "last_number": "pg_sequence_last_value(pg_get_serial_sequence('{0}', '{1}')::regclass)",
+        "forget_number": "SELECT",
+        "set_number": "SELECT setval(pg_get_serial_sequence('{0}', '{1}')::regclass, :last)",
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",

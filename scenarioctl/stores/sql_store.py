@@ -3,8 +3,9 @@
 The operations of each noun are in the module of its name, and their statements in `statements.py`.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
     ScenarioPage,
+    Store,
     StoredScenario,
     events,
     history,
@@ -20,7 +22,7 @@ from scenarioctl.stores import (
     scenarios,
 )
 from scenarioctl.stores.cursors import read_cursor
-from scenarioctl.stores.operations import Operation, T
+from scenarioctl.stores.operations import Operation, Row, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.sent import SentTransactions
@@ -30,11 +32,13 @@ from scenarioctl.stores.validation import check_id, check_listing, check_scenari
 _SHORT = 200
 
 
-class SqlStore(ABC):
+class SqlStore(Store):
     """What is above the driver of a database."""
 
     #: Whether a column may hold a value of another type, if somebody has changed it by hand.
     has_damaged_columns = False
+    #: What `write` raises if a row may not be stored.
+    integrity_error: type[Exception]
 
     @abstractmethod
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
@@ -193,6 +197,14 @@ class SqlStore(ABC):
 
     def outbox(self) -> Outbox:
         return Outbox(self)
+
+    @abstractmethod
+    async def place(self) -> Row:
+        """Return what only this store answers, however its location is spelled; StoreFailed if its tables are too new."""
+
+    @abstractmethod
+    def frozen(self, tables: Iterable[str]) -> AbstractAsyncContextManager[None]:
+        """Let nobody else write to *tables* meanwhile; StoreBusy if somebody does for long."""
 
     def sent(self) -> SentTransactions:
         return SentTransactions(self)

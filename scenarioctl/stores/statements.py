@@ -1,6 +1,5 @@
 """Every statement that a store asks, by name.  What the databases write differently is in braces: `dialects.py`."""
 
-from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -8,11 +7,14 @@ if TYPE_CHECKING:
     from scenarioctl.stores.retention import KeptTable
 
 
-def insert(table: str, columns: Iterable[str], rows: int) -> str:
-    """Return the statement that inserts rows, whose values are `:column_0` in the first and so on."""
-    names = list(columns)
-    values = ", ".join(f"({', '.join(f':{name}_{place}' for name in names)})" for place in range(rows))
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {values}"
+@cache
+def insert(table: str, columns: tuple[str, ...], rows: int, *, numbered: bool = False) -> str:
+    """Return the statement that inserts rows, whose values are `:column_0` in the first and so on.
+
+    *numbered*: they bring their numbers along.
+    """
+    values = ", ".join(f"({', '.join(f':{name}_{place}' for name in columns)})" for place in range(rows))
+    return f"INSERT INTO {table} ({', '.join(columns)}) {'{numbered}' if numbered else ''} VALUES {values}"
 
 
 # Scenarios.  `chains`, `tags` and `webhooks` are sorted lists; triggers keep the scenarios of each, and their counts.
@@ -22,7 +24,6 @@ _SCENARIO_COLUMNS = (
 )
 
 
-@cache
 def add_scenarios(rows: int) -> str:
     """Return the statement that adds so many, and returns the ids of those whose id was free."""
     return f"{insert('scenarios', _SCENARIO_COLUMNS, rows)} ON CONFLICT (id) DO NOTHING RETURNING id"
@@ -261,3 +262,39 @@ def count_rows(table: "KeptTable") -> str:
         UPDATE tallies SET {table.tally} = (SELECT count(*) FROM {table.name} WHERE {table.owner} = :owner)
         WHERE job = :owner
     """
+
+
+# Copies of tables.
+
+
+def count_table(table: str) -> str:
+    return f"SELECT count(*) FROM {table}"
+
+
+def measure_rows(table: str, key: tuple[str, ...], long: tuple[str, ...], *, after: bool) -> str:
+    """Return the question how many of the next rows come before those behind so many bytes in their *long* columns."""
+    weight = " + ".join(f"coalesce({{bytes {name}}}, 0)" for name in long)
+    first = read_rows(table, key, (*key, f"{weight} AS weight"), after=after)
+    return f"""
+        SELECT count(*) FROM (
+            SELECT sum(weight) OVER (ORDER BY {", ".join(key)}) - weight AS former FROM ({first}) AS first
+        ) AS sized WHERE former < :size
+    """
+
+
+def read_rows(table: str, key: tuple[str, ...], columns: tuple[str, ...], *, after: bool) -> str:
+    """Return the question for the next rows of a table, in the order of their key."""
+    names = ", ".join(key)
+    condition = (
+        f"({names}) > ({', '.join(f':after_{place}' for place in range(len(key)))})" if after else "true"
+    )
+    return f"SELECT {', '.join(columns)} FROM {table} WHERE {condition} ORDER BY {names} LIMIT :rows"
+
+
+def last_number(table: str, column: str) -> str:
+    """Return the question for the highest number that was given to a row, and that of a row which is there."""
+    return f"SELECT {{last_number {table}, {column}}}, max({column}) FROM {table}"
+
+
+def raise_number(table: str, column: str) -> tuple[str, ...]:
+    return f"{{forget_number {table}}}", f"{{set_number {table}, {column}}}"

@@ -11,9 +11,10 @@ What it does is in the other modules of this folder, as plain functions over a c
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncCursor
@@ -37,15 +38,13 @@ from scenarioctl.stores.postgres.connections import Connection, Connections, Ser
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.validation import (
     check_id,
     check_limit,
 )
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
-
-if TYPE_CHECKING:
-    from scenarioctl.stores.postgres.copied_rows import PostgresRows
 
 T = TypeVar("T")
 Action = Callable[[Connection], Awaitable[T]]
@@ -54,12 +53,16 @@ Action = Callable[[Connection], Awaitable[T]]
 _ATTEMPTS = 10
 #: Portions of runs that are deferred before their worker looks after other things.
 _PORTIONS = 20
+#: How long a copy waits for those who write to its source.
+_FREEZE_SECONDS = 10
 #: Seconds for which `health` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
 
 
 class PostgresStore(SqlStore):
     """A DispatchingStore on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
+
+    integrity_error = psycopg.IntegrityError
 
     def __init__(self, settings: ServerSettings) -> None:
         self.connections = Connections(settings)
@@ -284,10 +287,38 @@ class PostgresStore(SqlStore):
 
         return await self._read(ask)
 
-    def rows(self) -> "PostgresRows":
-        from scenarioctl.stores.postgres.copied_rows import PostgresRows
+    async def place(self) -> Row:
+        return await self._read(self._find_place)
 
-        return PostgresRows(self.connections, self._read, self._write)
+    async def _find_place(self, connection: Connection) -> Row:
+        explainer = self.connections.explainer
+        meta = await (await connection.execute("SELECT version FROM meta")).fetchone()
+        if meta is not None and meta[0] > VERSION:
+            # It may have columns that would be lost.
+            raise explainer.newer_tables(meta[0], VERSION)
+        # A server restored from another one's backup has its identifier, but was started at another moment.
+        found = await connection.execute(
+            "SELECT system_identifier, pg_postmaster_start_time(), d.oid FROM pg_control_system(), pg_database d"
+            " WHERE datname = current_database()"
+        )
+        return tuple(await found.fetchone() or ())
+
+    @asynccontextmanager
+    async def frozen(self, tables: Iterable[str]) -> AsyncIterator[None]:
+        connection = await self.connections.open()
+        try:
+            await connection.execute("BEGIN")
+            await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            await connection.execute(f"SET LOCAL lock_timeout = {_FREEZE_SECONDS * 1000:.0f}")
+            # Others can read.
+            await connection.execute(f"LOCK TABLE {', '.join(tables)} IN SHARE MODE")
+        except psycopg.Error as error:
+            await connection.close()
+            raise self.connections.explainer.explain(error) from error
+        try:
+            yield
+        finally:
+            await connection.close()
 
     async def close(self) -> None:
         for writer in (self._run_writer, self._mark_writer, self._scenario_writer):

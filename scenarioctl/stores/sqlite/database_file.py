@@ -55,6 +55,17 @@ class DatabaseFile:
             raise
         return database
 
+    def lock(self) -> sqlite3.Connection:
+        """Return a connection with the lock of writers."""
+        database = self.open()
+        try:
+            with self.reporting():
+                database.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
     def is_absent(self) -> bool:
         """Return whether there is no file; a file that can't be accessed exists."""
         try:

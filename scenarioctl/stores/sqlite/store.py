@@ -17,12 +17,12 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.model.jobs import (
@@ -46,9 +46,6 @@ from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.validation import check_id, check_limit
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
-if TYPE_CHECKING:
-    from scenarioctl.stores.sqlite.copied_rows import SqliteRows
-
 log = logging.getLogger("scenarioctl.store")
 
 #: A read of more rows than this is a long one.
@@ -64,6 +61,7 @@ class SqliteStore(SqlStore):
     """
 
     has_damaged_columns = True
+    integrity_error = sqlite3.IntegrityError
 
     def __init__(
         self, path: Path, *, create: bool = True, clock: Callable[[], int] = time.monotonic_ns
@@ -274,10 +272,15 @@ class SqliteStore(SqlStore):
             return "absent"
         return str(await self._read(_data_version))
 
-    def rows(self) -> "SqliteRows":
-        from scenarioctl.stores.sqlite.copied_rows import SqliteRows
+    async def place(self) -> Row:
+        with self._file.reporting():
+            found = self._file.path.stat()
+        return found.st_dev, found.st_ino
 
-        return SqliteRows(self._file, self._read, self._write)
+    @asynccontextmanager
+    async def frozen(self, tables: Iterable[str]) -> AsyncIterator[None]:  # noqa: ARG002
+        with closing(await asyncio.to_thread(self._file.lock)):
+            yield
 
     async def close(self) -> None:
         """Let what is under way end, and let go."""
