@@ -40,7 +40,7 @@ from scenarioctl.stores.validation import no_tables, older_tables
 ROWS = 1000
 BYTES = 4 * 1024 * 1024
 #: Rows that one statement adds.
-_ADDED = 100
+_ADDED = 50
 
 #: Called with how many rows are done, and how many there are to do.
 Progress = Callable[[int, int], None]
