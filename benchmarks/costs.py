@@ -1,8 +1,8 @@
 """What the largest inputs of docs/limits.md take of a daemon, and how long another client waits meanwhile.
 
-    .venv/bin/python -m benchmarks.costs [AT_ONCE]
+    .venv/bin/python -m benchmarks.costs [AT_ONCE [WORD]]
 
-Each input is sent AT_ONCE times at the same time (8). Two daemons run: one is sent the inputs, the other is idle. Both are asked
+Each input is sent AT_ONCE times at the same time (8); with WORD only those whose name has it. Two daemons run: one is sent the inputs, the other is idle. Both are asked
 for `/healthz` and a scenario all the while, in turns, since a busy machine makes both wait. Memory is what the first daemon grew by.
 """
 
@@ -24,6 +24,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import load_bundled
 from tests.daemons import Daemon, daemon
 from tests.pressure import peak_memory, send, work_of
+from tests.test_costs_of_requests import WEBHOOK, abi, keep_all
 
 #: Goals: seconds that another client waits more than beside an idle daemon, and bytes.
 WAIT, MEMORY = 0.25, 300 * 1024**2
@@ -56,6 +57,22 @@ def stored(document: object, path: str, **fields: Any) -> Attack:
     return attack
 
 
+class Kept:
+    """A request for all that is kept of a job, or of a webhook."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._id = ""
+
+    def prepare(self, running: Daemon) -> None:
+        self._id = keep_all(running, 30)
+
+    def __call__(self, running: Daemon) -> int:
+        if "{}" in self._path:
+            return running.ask(self._path.format(WEBHOOK), as_json=False)[0]
+        return running.ask(self._path, {"id": self._id}, server="job worker", as_json=False)[0]
+
+
 def calls(count: int) -> str:
     table = load_bundled("polkadot")
     assert table is not None
@@ -70,6 +87,8 @@ def attacks() -> dict[str, Attack]:
     loops = {"nodes": nodes[:1], "edges": [{"source": "n0", "target": "n0"}] * 20_000}
     deep = b"[" * 90 + b"]" * 90
     lists = b'{"nodes":[],"edges":[],"x":[' + (deep + b",") * 2_700 + b"[]]}"
+    blanks = b'{"url": "x"' + b" " * (32 * MIB - 12) + b"}"
+    arguments = abi([{"path": ["a" * 990], "def": {}}], [{"label": "b", "type": {"type": 0}}] * 4_000)
     preview = "/api/info/preview?scenario_id={}&format="
     return {
         "JSON of 250 000 values": post("/saveUrl", {"url": share(lists)}),
@@ -92,6 +111,13 @@ def attacks() -> dict[str, Attack]:
             "/api/tx/decode", {"chain": "polkadot", "tx": "0x" + "00" * (5 * MIB - 9)}
         ),
         "codes for Polkadot Vault": post("/web/vault", {"payload": "0x" + "00" * 20_000}),
+        "body of 32 MiB of blanks": lambda running: send(running, "/saveUrl", blanks, seconds=300)[0],
+        "remark of 3 MiB": post("/api/create/remark", {"chain": "polkadot", "text": "x" * (3 * MIB)}),
+        "contract of long arguments": post("/api/contracts/contract_info", {"abiJson": arguments}),
+        "diagram of 250 000 values: export": stored(lists, "/getUrl/{}?as=json"),
+        "all lines of a job, 14 MiB": Kept("/scenario/worker/logs"),
+        "all drafts of a job, 28 MiB": Kept("/scenario/tx"),
+        "all events of a webhook, 15 MiB": Kept("/api/webhooks/{}"),
     }
 
 
@@ -123,6 +149,8 @@ def measure(name: str, attack: Attack, at_once: int) -> None:
         daemon(Path(folder) / "pressed", "--offline") as pressed,
         daemon(Path(folder) / "idle", "--offline") as idle,
     ):
+        if isinstance(attack, Kept):
+            attack.prepare(pressed)
         waits = Waits((pressed, idle))
         before, worked = peak_memory(pressed), work_of(pressed)
         waits.start()
@@ -142,11 +170,13 @@ def measure(name: str, attack: Attack, at_once: int) -> None:
 
 def main() -> None:
     at_once = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
     print(
         "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms |\n|---|---|---|---|---|---|"
     )
     for name, attack in attacks().items():
-        measure(name, attack, at_once)
+        if word in name:
+            measure(name, attack, at_once)
 
 
 if __name__ == "__main__":

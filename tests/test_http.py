@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from hashlib import sha256
+from http.client import IncompleteRead
 from pathlib import Path
 from select import select
 from typing import Any
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, Conflict
+from scenarioctl.errors import ChainRefused, Conflict, StoreFailed
 from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.server import bodies, handlers
 from scenarioctl.server.endpoints import ENDPOINTS
@@ -355,9 +356,7 @@ def test_a_bad_body_is_refused_in_one_sentence(
     assert refused(reply) == (status, code, error)
 
 
-@pytest.mark.parametrize(
-    "kind", ["application/json; charset=utf-8", "Application/JSON", 'application/json;charset="UTF8"']
-)
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON", 'application/json;charset="UTF8"'])
 def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str) -> None:
     reply = served.send("POST", "/api/scenario/info", json.dumps({"id": stored}), {"Content-Type": kind})
 
@@ -414,6 +413,60 @@ def test_a_large_answer_is_written_beside_the_event_loop(
     assert list(mempool) == ["mempool"]
     assert [entry["tx"] for entry in mempool["mempool"]] == [tx] * 200
     assert (loop in threads) is not large
+
+
+@pytest.fixture
+def much(served: Serving) -> str:
+    """Return a job with more lines and drafts than are read at once."""
+    id = str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+    drafts = [
+        MempoolDraft(chain="polkadot", amount=f"{number}", tx_type="Remark", date=1, tx="0x" + "ab" * 300_000)
+        for number in range(5)
+    ]
+    lines = tuple(f"line {number} \ud800" if number % 2 else f"line {number}" for number in range(450))
+    ran = FinishedRun(job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=tuple(drafts))
+    served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
+    return id
+
+
+def test_a_long_list_is_sent_in_portions_and_is_whole(served: Serving, much: str) -> None:
+    log = served.post("/scenario/worker/logs", {"id": much, "after": 0, "times": True}, port=served.worker)
+    mempool = served.post("/scenario/tx", {"id": much}, port=served.worker)
+
+    told = log.json()
+    assert "content-length" not in log.headers
+    assert (log.headers["content-type"], log.headers["cache-control"]) == (
+        "application/json",
+        "no-store",
+    )
+    assert [line.split()[1] for line in told["result"]] == [f"{number}" for number in range(450)]
+    assert (len(told["times"]), told["success"]) == (450, True)
+    assert (
+        served.post("/scenario/worker/logs", {"id": much, "after": told["next"]}, port=served.worker).json()[
+            "result"
+        ]
+        == []
+    )
+    assert [entry["amount"] for entry in mempool.json()["mempool"]] == ["0", "1", "2", "3", "4"]
+
+
+def test_a_list_that_breaks_off_is_no_answer(
+    served: Serving, much: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = served.app.store.read_log
+
+    async def fail_later(id: str, *, after: int, limit: int) -> Any:
+        lines = await read(id, after=after, limit=limit)
+        if lines and lines[0].text.startswith("line 400"):
+            raise StoreFailed("the disk is gone")
+        return lines
+
+    monkeypatch.setattr(served.app.store, "read_log", fail_later)
+
+    with pytest.raises(IncompleteRead):
+        served.post("/scenario/worker/logs", {"id": much}, port=served.worker)
+
+    assert "a response was broken off: the disk is gone" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -447,7 +447,7 @@ def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
         await app.store.finish_run(run, retention=Retention())
 
         async def read(**fields: Any) -> tuple[list[str], str | None]:
-            answer = (await job_mempool(app, JobMempool(id=id, **fields))).answer
+            answer = (await (await job_mempool(app, JobMempool(id=id, **fields))).whole()).answer
             return [entry["tx"][:4] for entry in answer["mempool"]], answer.get("next")
 
         assert await read() == (["0x00", "0x01", "0x02", "0xab", "0x00"], None)
@@ -481,6 +481,28 @@ def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
         assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == [{"seq": 1, **entry}]
         # No schedule knows of it.
         assert await app.store.get_job(id) is None
+
+    answers(tmp_path, story)
+
+
+def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        for number, moment in enumerate((NOON, NOON + 10, NOON + 20)):
+            lines = tuple(f"{number} {line}" for line in range(450))
+            ran = FinishedRun(
+                job=id, epoch=None, planned=moment, started=moment, finished=moment, lines=lines
+            )
+            await app.store.finish_run(ran, retention=Retention())
+
+        newest = await (await job_log(app, JobLog(id=id, run=2, tail=300))).whole()
+        last = await (await job_log(app, JobLog(id=id, run=2, tail=1))).whole()
+        limited = await (await job_log(app, JobLog(id=id, limit=401))).whole()
+
+        assert newest.answer["result"] == [f"1 {line}" for line in range(150, 450)]
+        assert last.answer["result"] == ["1 449"]
+        assert limited.answer["result"] == [f"0 {line}" for line in range(401)]
+        assert limited.answer["next"] == "401"
 
     answers(tmp_path, story)
 

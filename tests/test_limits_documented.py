@@ -14,6 +14,7 @@ from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
+from scenarioctl.operations import reading_points, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import metering, notifications, response_body
 from scenarioctl.render import picture, png, raster
@@ -97,6 +98,11 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (streams.PORTION,),
     },
     "drafts in one page of `/scenario/tx`": {"bytes": (PORTION,), "values": (MEMPOOL_PAGE,)},
+    "portion of a long list that is read and sent at a time": {
+        "bytes": (PORTION,),
+        "values": (reading_points.LINES, MEMPOOL_PAGE, webhooks.EVENTS),
+        "time": (streams.PATIENCE,),
+    },
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -304,7 +304,7 @@ def test_a_token_that_is_taken_away_hears_no_more(
 
     assert blocks == [{"retry": "2000"}] * 2
     assert heard == "secret"
-    assert "an event stream was ended: this daemon does not know the token" in caplog.text
+    assert "a response was broken off: this daemon does not know the token" in caplog.text
 
 
 def test_head_gives_the_head_alone(served: Serving) -> None:
@@ -320,7 +320,7 @@ def test_head_gives_the_head_alone(served: Serving) -> None:
 def test_a_client_that_does_not_read_is_let_go(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "_PATIENCE", 0.2)
+    monkeypatch.setattr(streams, "PATIENCE", 0.2)
     lines = tuple("x" * 1000 for _ in range(8000))
 
     async def fill(app: Any) -> None:

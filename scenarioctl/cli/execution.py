@@ -97,7 +97,7 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
 
         result = ask(settings, operation, request, waits=waits)
     else:
-        result = run(handler(open_application(), request))
+        result = run(_run_whole(handler, request))
     if _flags().get("verbose"):
         from scenarioctl.config import without_password
 
@@ -113,6 +113,10 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     else:
         warn_or_refuse(result.warnings)
     return result
+
+
+async def _run_whole(handler: Any, request: Any) -> Any:
+    return await (await handler(open_application(), request)).whole()
 
 
 def tell(note: str) -> None:

@@ -231,6 +231,10 @@ class WebhookEvent:
     #: Its JSON content.
     content: Any
 
+    @property
+    def seq(self) -> int:
+        return self.id
+
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:

@@ -1,6 +1,6 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, TypeVar
@@ -12,6 +12,7 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
+    LogLine,
     MempoolDraft,
     MempoolEntry,
     Schedule,
@@ -19,9 +20,22 @@ from scenarioctl.model.jobs import (
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
-from scenarioctl.operations.job_runs import RunRow, Span, describe_run, span_of_run
-from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
-from scenarioctl.operations.results import Done, Result, read_page_size
+from scenarioctl.operations.job_runs import RunRow, describe_run, span_of_run
+from scenarioctl.operations.reading_points import (
+    LINES,
+    before_moment,
+    read_number_of,
+    read_portions,
+    read_since,
+)
+from scenarioctl.operations.results import (
+    LARGE,
+    Done,
+    Result,
+    answer_in_portions,
+    next_portion,
+    read_page_size,
+)
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
 from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
@@ -30,7 +44,7 @@ from scenarioctl.stores.job_texts import DAMAGED
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget
 
-R = TypeVar("R")
+R = TypeVar("R", LogLine, MempoolEntry)
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -38,12 +52,8 @@ __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "star
 _LAST_RUNS = 5
 #: Drafts in a page, if the client does not say how many.
 MEMPOOL_PAGE = 1000
-#: Characters of lines or drafts above which an answer is encoded in a thread.
-_LARGE = 256 * 1024
 #: Approximate characters of a job in an answer.
 _JOB_SIZE = 500
-#: Approximate characters of a draft in an answer, without its transaction.
-_ENTRY_SIZE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +325,7 @@ async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
     rows = await describe_jobs(app, page.items)
     return Result(
         answer={"jobs": rows, "total": page.total, "next": page.next or None},
-        large=len(rows) * _JOB_SIZE > _LARGE,
+        large=len(rows) * _JOB_SIZE > LARGE,
     )
 
 
@@ -348,19 +358,22 @@ class LogLines(TypedDict):
 
 
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
-    after, limit, span = await _read_cursor(app, request)
-    lines = await app.store.read_log(request.id, after=after, limit=limit)
-    if span is not None:
-        lines = _newest([line for line in lines if line.written <= span.last], request.tail)
-    if after and not lines:
-        end, _ = await app.store.find_end()
-        check_cursor(after, end)
-    answer: LogLines = {"success": True, "result": [line.text for line in lines]}
-    if request.after != "" or request.limit != "":
-        answer["next"] = str(lines[-1].seq if lines else after)
-    if request.times:
-        answer["times"] = [timestamp(line.written) for line in lines]
-    return Result(answer=answer, large=sum(len(line.text) for line in lines) > _LARGE)
+    read = partial(app.store.read_log, request.id)
+    after, limit, is_wanted = await _read_cursor(app, request, read)
+
+    async def describe(lines: Sequence[LogLine]) -> LogLines:
+        if after and not lines:
+            end, _ = await app.store.find_end()
+            check_cursor(after, end)
+        answer: LogLines = {"success": True, "result": [line.text for line in lines]}
+        if request.after != "" or request.limit != "":
+            answer["next"] = str(lines[-1].seq if lines else after)
+        if request.times:
+            answer["times"] = [timestamp(line.written) for line in lines]
+        return answer
+
+    portions = read_portions(read, after=after, most=LINES, limit=limit, is_wanted=is_wanted)
+    return await answer_in_portions(portions, describe, size_of=_size_of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,22 +400,25 @@ class Mempool(TypedDict):
 
 
 async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
-    after, limit, span = await _read_cursor(app, request)
+    read = partial(app.store.read_mempool, request.id)
+    after, limit, is_wanted = await _read_cursor(app, request, read)
     paged = request.after != "" or request.limit != ""
-    entries = await app.store.read_mempool(
-        request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
-    )
-    if span is not None:
-        entries = _newest([entry for entry in entries if entry.draft.date <= span.last], request.tail)
-    if after and not entries:
-        _, end = await app.store.find_end()
-        check_cursor(after, end)
-    large = sum(_ENTRY_SIZE + len(entry.draft.tx) for entry in entries) > _LARGE
-    write = partial(_write_entries, entries, app.clock(), await read_marks(app, entries))
-    answer: Mempool = {"mempool": await app.aside(write) if large else write()}
+
+    async def describe(entries: Sequence[MempoolEntry]) -> Mempool:
+        if after and not entries:
+            _, end = await app.store.find_end()
+            check_cursor(after, end)
+        answer: Mempool = {"mempool": _write_entries(entries, app.clock(), await read_marks(app, entries))}
+        if paged:
+            answer["next"] = str(entries[-1].seq if entries else after)
+        return answer
+
+    most = min(limit or MEMPOOL_PAGE, MEMPOOL_PAGE)
+    portions = read_portions(read, after=after, most=most, is_wanted=is_wanted, size_of=_size_of)
     if paged:
-        answer["next"] = str(entries[-1].seq if entries else after)
-    return Result(answer=answer, large=large)
+        entries = await next_portion(portions)
+        return Result(answer=await describe(entries), large=sum(map(_size_of, entries)) > LARGE)
+    return await answer_in_portions(portions, describe, size_of=_size_of)
 
 
 def check_cursor(after: int, end: int, *, given: object = None, newest: object = None) -> None:
@@ -457,36 +473,44 @@ def _read_state(state: str) -> JobState | None:
     )
 
 
-def _newest(rows: list[R], tail: str | int) -> list[R]:
-    return rows if tail == "" else rows[max(0, len(rows) - read_number_of(tail, field="tail")) :]
+def _moment_of(row: LogLine | MempoolEntry) -> int:
+    return row.written if isinstance(row, LogLine) else row.draft.date
 
 
-async def _read_cursor(app: Application, request: JobLog | JobMempool) -> tuple[int, int, Span | None]:
-    """Return the cursor to read from, `limit`, 0 for all, and when the run went that the request is for."""
-    after = read_number_of(request.after, field="after")
+def _size_of(row: LogLine | MempoolEntry) -> int:
+    return len(row.text if isinstance(row, LogLine) else row.draft.tx)
+
+
+async def _read_cursor(
+    app: Application,
+    request: JobLog | JobMempool,
+    read: Callable[..., Awaitable[Sequence[R]]],
+) -> tuple[int, int, Callable[[R], bool]]:
+    """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
+    start = read_number_of(request.after, field="after")
     limit = read_number_of(request.limit, field="limit")
     tail = read_number_of(request.tail, field="tail")
-    store, id = app.store, request.id
     of_log = isinstance(request, JobLog)
-    span = None
-    moments = []
+    moments, last = [], None
     if request.since != "":
         moments.append(read_since(request.since, now=app.clock()))
     if request.run != "":
-        span = await span_of_run(app, id, request.run, with_before=of_log)
+        span = await span_of_run(app, request.id, request.run, with_before=of_log)
         moments.append(span.first)
-    start = after
+        last = span.last
+
+    def is_of_run(row: R) -> bool:
+        return last is None or _moment_of(row) <= last
+
     if moments:
-        first = max(moments)
-        if of_log:
-            start = await before_moment(
-                partial(store.read_log, id), lambda line: line.written, first, after=after
-            )
-        else:
-            start = await before_moment(
-                partial(store.read_mempool, id), lambda entry: entry.draft.date, first, after=after
-            )
-    if request.tail != "" and span is None:
-        line, entry = await store.find_tail(id, lines=tail, entries=tail)
+        start = await before_moment(read, _moment_of, max(moments), after=start)
+    if request.tail != "" and last is None:
+        line, entry = await app.store.find_tail(request.id, lines=tail, entries=tail)
         start = max(start, line if of_log else entry)
-    return start, limit, span
+    elif request.tail != "":
+        found = [start]
+        portions = read_portions(read, after=start, most=LINES, is_wanted=is_of_run, size_of=_size_of)
+        async for rows in portions:
+            found += [row.seq for row in rows]
+        start = found[max(0, len(found) - 1 - tail)]
+    return start, limit, is_of_run

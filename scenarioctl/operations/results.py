@@ -1,13 +1,17 @@
-"""What handlers return, and the size of a page of it."""
+"""What handlers return, in portions if it is long, and the size of a page of it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Generic, Literal, TypedDict, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from scenarioctl.errors import Warned
 from scenarioctl.model.request_values import read_number
 
+#: Characters in an answer above which it is encoded in a thread.
+LARGE = 256 * 1024
+
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +24,49 @@ class Result(Generic[T]):
     warnings: tuple[str, ...] = ()
     #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
     large: bool = False
+    #: Further portions of the answer, whose lists follow those in it, and whose other values replace them.
+    rest: AsyncIterator[T] | None = None
+
+    async def whole(self) -> "Result[T]":
+        """Return the result with all portions in its answer."""
+        if self.rest is None:
+            return self
+        answer: Any = self.answer
+        async for portion in self.rest:
+            answer = join(answer, portion)
+        return replace(self, answer=answer, rest=None)
+
+
+def join(answer: Any, portion: Any) -> Any:
+    """Return *answer* with the values of a further *portion*."""
+    return {
+        name: [*answer[name], *value] if isinstance(value, list) else value for name, value in portion.items()
+    }
+
+
+async def next_portion(portions: AsyncIterator[Sequence[R]]) -> Sequence[R]:
+    """Return the next of *portions*, an empty one if there are no more."""
+    async for rows in portions:
+        return rows
+    return ()
+
+
+async def answer_in_portions(
+    portions: AsyncIterator[Sequence[R]],
+    describe: Callable[[Sequence[R]], Awaitable[T]],
+    *,
+    size_of: Callable[[R], int],
+) -> Result[T]:
+    """Return what *describe* says of the rows in *portions*, which are read one after the other."""
+    first, second = await next_portion(portions), await next_portion(portions)
+    answer = await describe(first)
+
+    async def go_on() -> AsyncIterator[T]:
+        yield await describe(second)
+        async for rows in portions:
+            yield await describe(rows)
+
+    return Result(answer=answer, large=sum(map(size_of, first)) > LARGE, rest=go_on() if second else None)
 
 
 def refuse_warnings(warnings: Iterable[str]) -> None:

@@ -1,7 +1,8 @@
 """The events of webhooks: each is kept until a run uses it, or it expires."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
@@ -11,12 +12,18 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_values import read_number
-from scenarioctl.operations.results import Result
+from scenarioctl.operations.reading_points import read_portions
+from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.stores import Store
+from scenarioctl.stores.texts import PORTION
 from scenarioctl.token_buckets import TokenBuckets
 
 __all__ = ["list_events", "post_event", "replay_event"]
+
+
+#: Events in a portion that is read; fewer if they have more than 1 MiB.
+EVENTS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +78,19 @@ class EventList(TypedDict):
 
 
 async def list_events(app: Application, request: ListEvents) -> Result[EventList]:
-    events = await app.store.list_events(_check_uuid(request.uuid))
-    # Up to 16 MiB of JSON.
-    return Result(answer={"events": [_describe(event) for event in events]}, large=True)
+    uuid = _check_uuid(request.uuid)
+
+    async def describe(events: Sequence[WebhookEvent]) -> EventList:
+        return {"events": [_describe(event) for event in events]}
+
+    read = partial(app.store.list_events, uuid)
+    portions = read_portions(read, after=0, most=EVENTS, size_of=_any_size)
+    return await answer_in_portions(portions, describe, size_of=_any_size)
+
+
+def _any_size(_: WebhookEvent) -> int:
+    """Return what an event may have: once it is read, nobody knows how long its JSON was."""
+    return PORTION
 
 
 @dataclass(frozen=True, kw_only=True)

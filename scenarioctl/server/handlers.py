@@ -8,6 +8,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import BadJson, InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.operations.results import Result
 from scenarioctl.server.bodies import (
     LARGE,
     LARGE_AT_ONCE,
@@ -20,7 +21,8 @@ from scenarioctl.server.context import CLIENT, ServerContext
 from scenarioctl.server.costly_work import Turn
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint, find_handler
-from scenarioctl.server.responses import JSON, encode, encode_large, write_sentences
+from scenarioctl.server.responses import JSON, encode, encode_large, encode_portions, write_sentences
+from scenarioctl.server.streams import send, sending
 
 
 class OperationHandler:
@@ -68,7 +70,7 @@ class OperationHandler:
         # A run may take hours, and would occupy a slot for large bodies all the time.
         return min(settings.body_limit, LARGE) if self._row.scope == "jobs" else settings.body_limit
 
-    async def _respond(self, request: web.Request, body: bytes, turn: Turn) -> web.Response:
+    async def _respond(self, request: web.Request, body: bytes, turn: Turn) -> web.StreamResponse:
         fields = await self._read_fields(request, body)
         result = await self._perform(self._decoder.decode(fields, request.match_info), turn)
         headers = {}
@@ -79,12 +81,26 @@ class OperationHandler:
             if sentences:
                 headers[name] = write_sentences(tuple(sentences))
         answer = result.answer
+        if result.rest is not None:
+            return await self._send_portions(request, result, headers)
         if result.large:
             async with turn.costly(begun=True):
                 encoded = await self._context.app.aside(encode_large, answer)
         else:
             encoded = encode(answer)
         return web.Response(body=encoded, headers=headers, content_type=JSON)
+
+    async def _send_portions(
+        self, request: web.Request, result: Result[Any], headers: Mapping[str, str]
+    ) -> web.StreamResponse:
+        """Send an answer while its portions are read, so that no more than two of them are in memory."""
+        response = web.StreamResponse(headers=headers)
+        response.content_type = JSON
+        async with sending(request, response):
+            if request.method != "HEAD":
+                async for part in encode_portions(result, self._context.app.aside):
+                    await send(response, part)
+        return response
 
     async def _read_fields(self, request: web.Request, body: bytes) -> Any:
         """Return the fields in the body and the query string."""

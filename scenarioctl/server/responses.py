@@ -1,8 +1,9 @@
 """Results and errors as JSON responses."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import lru_cache
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -10,6 +11,7 @@ from aiohttp import web
 
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import Result, join
 
 JSON = "application/json"
 #: Bytes of the largest header with notes or warnings.
@@ -37,6 +39,23 @@ def encode_large(answer: Mapping[str, object]) -> bytes:
         else:
             parts.append(encode(value))
     return b"".join((*parts, b"}")) if parts else b"{}"
+
+
+async def encode_portions(
+    result: Result[Any], aside: Callable[..., Awaitable[bytes]]
+) -> AsyncIterator[bytes]:
+    """Yield the answer of *result* as compact JSON, encoded *aside*: its list, then everything else."""
+    first: dict[str, Any] = dict(result.answer)
+    name = next(name for name, value in first.items() if isinstance(value, list))
+    # Of a list, without its brackets.
+    yield b"{" + encode(name) + b":[" + (await aside(encode, first.pop(name)))[1:-1]
+    others = first
+    assert result.rest is not None  # noqa: S101 - whose answer is in portions
+    async for portion in result.rest:
+        values = dict(portion)
+        yield b"," + (await aside(encode, values.pop(name)))[1:-1]
+        others = join(others, values)
+    yield b"]," + encode(others)[1:] if others else b"]}"
 
 
 @lru_cache(256)

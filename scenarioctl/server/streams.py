@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,7 +28,7 @@ _PAUSE = 0.2
 #: Seconds of silence after which a stream sends a comment as keep-alive.
 _HEARTBEAT = 15.0
 #: Seconds after which a client that doesn't read is disconnected.
-_PATIENCE = 60.0
+PATIENCE = 60.0
 #: Largest value of `tail`.
 TAIL_MAX = 10_000
 #: Lines and drafts read and sent at a time, which bounds the memory that a slow client takes.
@@ -152,26 +152,11 @@ class Stream(ABC):
         response = web.StreamResponse(headers=_HEADERS)
         self.enter()
         try:
-            await response.prepare(request)
-            if request.method != "HEAD":
-                with suppress(Ended):
-                    await self._follow(request, response, following)
-            response.force_close()
-            await response.write_eof()
-        except (ConnectionError, TimeoutError):
-            # The client has disconnected or doesn't read. It resumes after its last event.
-            if request.transport is not None:
-                request.transport.abort()
-        except ScenarioctlError as error:
-            # The client reconnects and gets the error as a response.
-            log.warning("an event stream was ended: %s", error)
-            if request.transport is not None:
-                request.transport.abort()
-        except Exception:
-            # The response has begun, so the only way to report the bug is to disconnect.
-            log.exception("bug in an event stream")
-            if request.transport is not None:
-                request.transport.abort()
+            async with sending(request, response):
+                if request.method != "HEAD":
+                    with suppress(Ended):
+                        await self._follow(request, response, following)
+                response.force_close()
         finally:
             self.leave()
         return response
@@ -300,7 +285,27 @@ def write_event(kind: str, said: Mapping[str, Any], *, id: object = "") -> bytes
     return b"event: %s\n%sdata: %s\n\n" % (kind.encode(), number, encode(said))
 
 
+@asynccontextmanager
+async def sending(request: web.Request, response: web.StreamResponse) -> AsyncIterator[None]:
+    """Begin *response*, and end it after the block; disconnect the client if the block fails, which it can't be told."""
+    try:
+        await response.prepare(request)
+        yield
+        await response.write_eof()
+        return
+    except (ConnectionError, TimeoutError):
+        # The client has disconnected or doesn't read.
+        pass
+    except ScenarioctlError as error:
+        # It asks again, and gets the error as a response.
+        log.warning("a response was broken off: %s", error)
+    except Exception:
+        log.exception("bug in a response that had begun")
+    if request.transport is not None:
+        request.transport.abort()
+
+
 async def send(response: web.StreamResponse, data: bytes) -> None:
     """Send *data*; TimeoutError if the client doesn't read."""
-    async with asyncio.timeout(_PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         await response.write(data)

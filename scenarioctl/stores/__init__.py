@@ -356,8 +356,12 @@ class Store(Protocol):
     async def check_webhook(self, uuid: str) -> None:
         """Raise NotFound if no stored scenario names the webhook."""
 
-    async def list_events(self, uuid: str) -> list[WebhookEvent]:
-        """Return the events of the webhook, oldest first; NotFound if no stored scenario names it."""
+    async def list_events(self, uuid: str, *, after: int = 0, limit: int = 0) -> list[WebhookEvent]:
+        """Return the events of the webhook with an id above *after*, oldest first; *limit* 0 means all.
+
+        With a *limit* there may be fewer if they are long, but at least one if there is one.  NotFound if no stored scenario
+        names it.
+        """
 
     async def get_event(self, id: int) -> WebhookEvent:
         """Return the event, or raise NotFound."""

@@ -8,7 +8,11 @@ from scenarioctl.stores import statements
 from scenarioctl.stores.locks import lock_key
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, find
 from scenarioctl.stores.retention import EVENTS, trim_bytes
+from scenarioctl.stores.texts import PORTION
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
+
+#: Events that are read first: few, since they may be long.
+_FEW = 2
 
 
 def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation[list[Row]]:
@@ -32,10 +36,23 @@ def newest(uuid: str, *, job: str, after: int) -> Operation[WebhookEvent | None]
     return None if row is None else _read(row)
 
 
-def list_all(uuid: str) -> Operation[list[WebhookEvent]]:
+def read_some(uuid: str, *, after: int, limit: int) -> Operation[list[WebhookEvent]]:
     yield from check_named(uuid)
-    rows = yield statements.EVENTS_OF_WEBHOOK, {"uuid": uuid}
-    return [_read(row) for row in rows]
+    found: list[WebhookEvent] = []
+    room, some = PORTION, _FEW
+    # An event may have 1 MiB.
+    while not limit or (room > 0 and len(found) < limit):
+        asked = min(some, limit - len(found)) if limit else INTEGER_MAX
+        last = found[-1].id if found else min(after, INTEGER_MAX)
+        rows = yield statements.EVENTS_OF_WEBHOOK, {"uuid": uuid, "after": last, "limit": asked}
+        for row in rows:
+            if not limit or room > 0:
+                found.append(_read(row))
+                room -= len(row[3])
+        if len(rows) < asked or not limit:
+            break
+        some *= 4
+    return found
 
 
 def get(id: int) -> Operation[WebhookEvent]:

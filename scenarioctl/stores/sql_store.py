@@ -228,9 +228,9 @@ class SqlStore(Store):
         check_text(uuid, field="webhook")
         await self.read(partial(events.check_named, uuid))
 
-    async def list_events(self, uuid: str) -> list[WebhookEvent]:
+    async def list_events(self, uuid: str, *, after: int = 0, limit: int = 0) -> list[WebhookEvent]:
         check_text(uuid, field="webhook")
-        return await self.read(partial(events.list_all, uuid), long=True)
+        return await self.read(partial(events.read_some, uuid, after=after, limit=limit), long=True)
 
     async def get_event(self, id: int) -> WebhookEvent:
         return await self.read(partial(events.get, id))

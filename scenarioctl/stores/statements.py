@@ -203,7 +203,7 @@ NEWEST_EVENT = f"""
         AND id > coalesce((SELECT event FROM webhook_marks WHERE job = :job AND uuid = :uuid), 0)
     ORDER BY id DESC LIMIT 1
 """
-EVENTS_OF_WEBHOOK = f"{_EVENT} WHERE uuid = :uuid ORDER BY id"
+EVENTS_OF_WEBHOOK = f"{_EVENT} WHERE uuid = :uuid AND id > :after ORDER BY id LIMIT :limit"
 FIND_EVENT = f"{_EVENT} WHERE id = :id"
 
 # Rows that go by age, number and bytes.
