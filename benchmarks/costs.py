@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.costs [AT_ONCE [WORD]]
 
 Each input is sent AT_ONCE times at the same time (8); with WORD only those whose name has it. Two daemons run: one is sent the inputs, the other is idle. Both are asked
-for `/healthz` and a scenario all the while, in turns, since a busy machine makes both wait. Memory is what the first daemon grew by.
+for a scenario's summary all the while, in turns, since a busy machine makes both wait. "The daemon's work" is the longest wait, as far as
+the daemon used a processor meanwhile: the rest is the machine's. Memory is what the first daemon grew by.
 """
 
 import json
@@ -26,7 +27,7 @@ from tests.daemons import Daemon, daemon
 from tests.pressure import peak_memory, send, work_of
 from tests.test_costs_of_requests import WEBHOOK, abi, keep_all
 
-#: Goals: seconds that another client waits more than beside an idle daemon, and bytes.
+#: Goals: seconds that another client waits more than beside an idle daemon while the daemon works, and bytes.
 WAIT, MEMORY = 0.25, 300 * 1024**2
 MIB = 1024**2
 
@@ -58,16 +59,19 @@ def stored(document: object, path: str, **fields: Any) -> Attack:
 
 
 class Kept:
-    """A request for all that is kept of a job, or of a webhook."""
+    """A request for all that is kept of a job or of a webhook, or one event more."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, event: bytes = b"") -> None:
         self._path = path
+        self._event = event
         self._id = ""
 
     def prepare(self, running: Daemon) -> None:
         self._id = keep_all(running, 30)
 
     def __call__(self, running: Daemon) -> int:
+        if self._event:
+            return send(running, self._path.format(WEBHOOK), self._event, seconds=300)[0]
         if "{}" in self._path:
             return running.ask(self._path.format(WEBHOOK), as_json=False)[0]
         return running.ask(self._path, {"id": self._id}, server="job worker", as_json=False)[0]
@@ -115,6 +119,7 @@ def attacks() -> dict[str, Attack]:
         "remark of 3 MiB": post("/api/create/remark", {"chain": "polkadot", "text": "x" * (3 * MIB)}),
         "contract of long arguments": post("/api/contracts/contract_info", {"abiJson": arguments}),
         "diagram of 250 000 values: export": stored(lists, "/getUrl/{}?as=json"),
+        "event of 1 MiB": Kept("/webhook/{}", b"[" + b"0," * 249_000 + b" " * 500_000 + b"0]"),
         "all lines of a job, 14 MiB": Kept("/scenario/worker/logs"),
         "all drafts of a job, 28 MiB": Kept("/scenario/tx"),
         "all events of a webhook, 15 MiB": Kept("/api/webhooks/{}"),
@@ -132,15 +137,19 @@ class Waits(threading.Thread):
             for each in daemons
         ]
         self.longest = [0.0, 0.0]
+        #: Of the first one, the longest wait as far as that daemon worked.
+        self.worked = 0.0
         self.over = threading.Event()
 
     def run(self) -> None:
         while not self.over.wait(0.02):
             for number, each in enumerate(self._daemons):
-                began = time.monotonic()
+                began, work = time.monotonic(), work_of(each)
                 status, _ = send(each, "/api/scenario/info", {"id": self._ids[number]}, seconds=300)
                 wait = time.monotonic() - began if status == 200 else float("inf")
                 self.longest[number] = max(self.longest[number], wait)
+                if not number:
+                    self.worked = max(self.worked, min(wait, work_of(each) - work))
 
 
 def measure(name: str, attack: Attack, at_once: int) -> None:
@@ -160,10 +169,10 @@ def measure(name: str, attack: Attack, at_once: int) -> None:
         waits.join()
         grown, more = peak_memory(pressed) - before, waits.longest[0] - waits.longest[1]
         answers = ", ".join(f"{count} x {status}" for status, count in sorted(found.items()))
-        missed = " **" if more > WAIT or grown > MEMORY else ""
+        missed = " **" if min(more, waits.worked) > WAIT or grown > MEMORY else ""
         print(
             f"| {name} | {answers} | {work_of(pressed) - worked:.1f} | {grown // MIB} | "
-            f"{waits.longest[0] * 1000:.0f} | {waits.longest[1] * 1000:.0f} |{missed}",
+            f"{waits.longest[0] * 1000:.0f} | {waits.longest[1] * 1000:.0f} | {waits.worked * 1000:.0f} |{missed}",
             flush=True,
         )
 
@@ -172,7 +181,8 @@ def main() -> None:
     at_once = int(sys.argv[1]) if len(sys.argv) > 1 else 8
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     print(
-        "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms |\n|---|---|---|---|---|---|"
+        "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms | the daemon's work ms |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for name, attack in attacks().items():
         if word in name:

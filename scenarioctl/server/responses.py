@@ -1,7 +1,7 @@
 """Results and errors as JSON responses."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -32,13 +32,13 @@ def encode_large(answer: Mapping[str, object]) -> bytes:
     parts: list[bytes] = []
     for name, value in answer.items():
         parts += (b"," if parts else b"{", encode(name), b":")
-        if isinstance(value, list) and value:
-            for number, item in enumerate(value):
-                parts += (b"," if number else b"[", encode(item))
-            parts.append(b"]")
-        else:
-            parts.append(encode(value))
+        parts += (b"[", encode_items(value), b"]") if isinstance(value, list) else (encode(value),)
     return b"".join((*parts, b"}")) if parts else b"{}"
+
+
+def encode_items(items: Sequence[object]) -> bytes:
+    """Return the items of a list as compact JSON, without its brackets."""
+    return b",".join(map(encode, items))
 
 
 async def encode_portions(
@@ -47,13 +47,12 @@ async def encode_portions(
     """Yield the answer of *result* as compact JSON, encoded *aside*: its list, then everything else."""
     first: dict[str, Any] = dict(result.answer)
     name = next(name for name, value in first.items() if isinstance(value, list))
-    # Of a list, without its brackets.
-    yield b"{" + encode(name) + b":[" + (await aside(encode, first.pop(name)))[1:-1]
+    yield b"{" + encode(name) + b":[" + await aside(encode_items, first.pop(name))
     others = first
     assert result.rest is not None  # noqa: S101 - whose answer is in portions
     async for portion in result.rest:
         values = dict(portion)
-        yield b"," + (await aside(encode, values.pop(name)))[1:-1]
+        yield b"," + await aside(encode_items, values.pop(name))
         others = join(others, values)
     yield b"]," + encode(others)[1:] if others else b"]}"
 

@@ -17,6 +17,8 @@ _FRAME = 24
 #: In the header of a frame that is not the last of its transaction.
 _NO_COMMIT = bytes(4)
 
+#: File descriptors among which that of SQLite is looked for: it was opened a moment ago, so it is one of the lowest.
+_DESCRIPTORS = 2**16
 #: A log whose first salt is so many less is an older one.
 _SALTS, _OLDER = 2**32, 2**16
 
@@ -48,7 +50,7 @@ class LogEnd:
 def find_index(path: str) -> int:
     """Return the file descriptor by which SQLite has the index at *path* open in this process; OSError if there is none."""
     index = os.stat(path)  # noqa: PTH116 - the paths are texts
-    for file in range(os.sysconf("SC_OPEN_MAX")):
+    for file in range(_DESCRIPTORS):
         try:
             found = os.fstat(file)
         except OSError:
