@@ -48,8 +48,14 @@ class LogEnd:
 
 
 def find_index(path: str) -> int:
-    """Return the file descriptor by which SQLite has the index at *path* open in this process; OSError if there is none."""
-    index = os.stat(path)  # noqa: PTH116 - the paths are texts
+    """Return the file descriptor by which SQLite has the index at *path* open in this process; -1, which reads nothing, without one.
+
+    By a hard link to a file that this process has open, SQLite uses the index beside the first name.
+    """
+    try:
+        index = os.stat(path)  # noqa: PTH116 - the paths are texts
+    except OSError:
+        return -1
     for file in range(_DESCRIPTORS):
         try:
             found = os.fstat(file)
@@ -57,7 +63,7 @@ def find_index(path: str) -> int:
             continue
         if (found.st_dev, found.st_ino) == (index.st_dev, index.st_ino):
             return file
-    raise FileNotFoundError(f"{path} is not open")
+    return -1
 
 
 def find_end(log: int, index: int, known: LogEnd = LogEnd()) -> LogEnd | None:
