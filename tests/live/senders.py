@@ -12,7 +12,7 @@ from scenarioctl.transactions.transfer.local_transfer import account_argument
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.playing import endow, new_key, put
 from tests.live.recorder import fresh
-from tests.live.setup import send
+from tests.live.setup import POOL_LIQUIDITY, send
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -192,10 +192,11 @@ def execute(s: Sender, amount: int) -> Call:
 
 
 def swap_on_hub(s: Sender, amount: int) -> Call:
+    native, other = POOL_LIQUIDITY
     args = {
         "path": [NATIVE, USDT_PLACE],
         "amount_in": amount,
-        "amount_out_min": 1,
+        "amount_out_min": amount * other // native * 9 // 10,
         "send_to": s.account,
         "keep_alive": False,
     }

@@ -25,7 +25,8 @@ from tests.runner import finish
 PATIENCE = 60.0
 #: What Hydration's oracle would say; on a rig that storage lives only within a block.
 PRICES = [[[5], "20000000000000"], [[10], "10000000000"]]
-_POOL_LIQUIDITY = (500 * 10**12, 10_000 * 10**6)
+#: Of a new pool: the native asset, and the other one.
+POOL_LIQUIDITY = (500 * 10**12, 10_000 * 10**6)
 _NATIVE = {"parents": 1, "interior": "Here"}
 
 
@@ -183,7 +184,7 @@ def create_fee_pool(app: Application, hub: Chain, number: int, key: Keypair) -> 
         Call(pallet="AssetConversion", method="create_pool", args={"asset1": _NATIVE, "asset2": asset}),
         key,
     )
-    native_amount, amount = _POOL_LIQUIDITY
+    native_amount, amount = POOL_LIQUIDITY
     arguments = {
         "asset1": _NATIVE,
         "asset2": asset,
