@@ -183,14 +183,49 @@ def test_a_chain_that_cannot_be_reached_is_named_once(network: FakeNetwork, chec
     assert [reason.split(" (")[0] for reason in answer["reasons"]] == ["own cannot be reached"]
 
 
-def test_what_may_be_credited_by_an_unknown_id_is_not_called_lost(network: FakeNetwork, check: Check) -> None:
+TREASURY = b"modlpy/trsry".ljust(32, b"\0")
+
+
+def credited(who: bytes, amount: int) -> dict[str, Any]:
+    return {"Tokens": {"Deposited": {"currency_id": 5, "who": who, "amount": amount}}}
+
+
+@pytest.mark.parametrize(
+    ("fee", "lost"),
+    [(0, False), (AMOUNT - ARRIVING, False), (AMOUNT, True)],
+    ids=["a fee for nobody", "a fee for the treasury", "more than comes"],
+)
+def test_what_may_be_credited_by_an_unknown_id_is_not_called_lost(
+    network: FakeNetwork, check: Check, fee: int, lost: bool
+) -> None:
     """What a check of the transfer recognizes by its amount."""
     configure(network, assets=[])
+    effects = message_effects(credited(BOB_KEY, ARRIVING), *([credited(TREASURY, fee)] if fee else []))
+    network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = effects
 
     answer = check(REMARK)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("unlisted", "own")]
+    assert answer["reasons"][0] == says("unlisted", "own")
+    assert any("lost" in reason for reason in answer["reasons"]) == lost
+
+
+def test_what_leaves_under_an_unknown_id_goes_on_by_its_location(network: FakeNetwork, check: Check) -> None:
+    configure(network, assets=[])
+    own, hub = network.chains["hydraDx"], network.chains["assetHub"]
+    hub.api["DryRunApi_dry_run_xcm"] = message_effects(minted())
+    own.api.update(
+        TransactionPaymentApi_query_info=info(0), XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}}
+    )
+
+    def leaving(amount: int) -> list[str]:
+        event = {"Tokens": {"Withdrawn": {"currency_id": 5, "who": ALICE_KEY, "amount": amount}}}
+        message_sent = (DEX_TO_HUB, message("WithdrawAsset"))
+        own.api["DryRunApi_dry_run_call"] = call_effects(message_sent, events=(event,))
+        return [reason for reason in check(REMARK, "own")["reasons"] if "lost" in reason]
+
+    assert leaving(AMOUNT) == []
+    assert leaving(AMOUNT + 1) == [says("own", "leaves accounts", "lost")]
 
 
 def test_what_nobody_is_credited_with_is_not_ok_by_whatever_id(network: FakeNetwork, check: Check) -> None:

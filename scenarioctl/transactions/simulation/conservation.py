@@ -71,12 +71,13 @@ class _Balance:
 
     def check(self) -> None:
         coming, going = self._coming(), self._going()
+        self._rename(coming, going)
         for identity, rest in (coming - going).items():
             fees = [fee.amount for fee in self.ledger.fees if fee.identity == identity and fee.amount]
             declared = self.destroyed.get(identity, 0)
             left = self._after_fees(fees, rest, declared)
             # Each is rounded once.
-            if left <= len(fees) or self._is_renamed(identity, left, going - coming):
+            if left <= len(fees):
                 continue
             burned = min(left, declared)
             if burned:
@@ -121,10 +122,19 @@ class _Balance:
         lefts = [rest - taken for taken in sums if rest - taken >= -len(fees)]
         return max(min(lefts, key=lambda left: (min(abs(left), abs(left - declared)), left)), 0)
 
-    def _is_renamed(self, identity: str, left: int, surplus: Mapping[str, int]) -> bool:
-        """Tell whether what is missing is what somebody gets under an id that is not known here, to the unit."""
-        unplaced = [value for each, value in surplus.items() if each.startswith(f"{self.chain.name}: ")]
-        return asset_at(self.trial.assets, self.chain, identity) is None and unplaced == [left]
+    def _rename(self, coming: "Counter[str]", going: "Counter[str]") -> None:
+        """Count as one asset what only an id of the chain names, and what is listed at no id here: if one of each is open.
+
+        Nobody may get more of it than comes, and what is missing is accounted for like that of any other.
+        """
+        left = {each: coming[each] - going[each] for each in {*coming, *going} if coming[each] != going[each]}
+        by_id = [each for each in left if each.startswith(f"{self.chain.name}: ")]
+        by_place = [
+            each for each in {*left} - {*by_id} if asset_at(self.trial.assets, self.chain, each) is None
+        ]
+        if len(by_id) == len(by_place) == 1 and left[by_id[0]] + left[by_place[0]] >= 0:
+            for sums in (coming, going):
+                sums[by_place[0]] += sums.pop(by_id[0], 0)
 
     def _unaccounted(self, identity: str, value: int) -> None:
         where = "reaches" if self.ledger.hop.message is not None else "leaves accounts on"
