@@ -1,9 +1,9 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
@@ -20,14 +20,8 @@ from scenarioctl.model.jobs import (
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
-from scenarioctl.operations.job_runs import RunRow, describe_run, span_of_run
-from scenarioctl.operations.reading_points import (
-    LINES,
-    before_moment,
-    read_number_of,
-    read_portions,
-    read_since,
-)
+from scenarioctl.operations.job_runs import RunRow, describe_run
+from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
 from scenarioctl.operations.results import (
     LARGE,
     Done,
@@ -44,7 +38,6 @@ from scenarioctl.stores.job_texts import DAMAGED
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget
 
-R = TypeVar("R", LogLine, MempoolEntry)
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -359,7 +352,7 @@ class LogLines(TypedDict):
 
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
     read = partial(app.store.read_log, request.id)
-    after, limit, is_wanted = await _read_cursor(app, request, read)
+    after, limit, is_wanted = await read_cursor(app, request, read, of_log=True)
 
     async def describe(lines: Sequence[LogLine]) -> LogLines:
         if after and not lines:
@@ -373,7 +366,7 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
         return answer
 
     portions = read_portions(read, after=after, most=LINES, limit=limit, is_wanted=is_wanted)
-    return await answer_in_portions(portions, describe, size_of=_size_of)
+    return await answer_in_portions(portions, describe, size_of=size_of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +394,7 @@ class Mempool(TypedDict):
 
 async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     read = partial(app.store.read_mempool, request.id)
-    after, limit, is_wanted = await _read_cursor(app, request, read)
+    after, limit, is_wanted = await read_cursor(app, request, read, of_log=False)
     paged = request.after != "" or request.limit != ""
 
     async def describe(entries: Sequence[MempoolEntry]) -> Mempool:
@@ -414,11 +407,11 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
         return answer
 
     most = min(limit or MEMPOOL_PAGE, MEMPOOL_PAGE)
-    portions = read_portions(read, after=after, most=most, is_wanted=is_wanted, size_of=_size_of)
+    portions = read_portions(read, after=after, most=most, is_wanted=is_wanted, size_of=size_of)
     if paged:
         entries = await next_portion(portions)
-        return Result(answer=await describe(entries), large=sum(map(_size_of, entries)) > LARGE)
-    return await answer_in_portions(portions, describe, size_of=_size_of)
+        return Result(answer=await describe(entries), large=sum(map(size_of, entries)) > LARGE)
+    return await answer_in_portions(portions, describe, size_of=size_of)
 
 
 def check_cursor(after: int, end: int, *, given: object = None, newest: object = None) -> None:
@@ -471,46 +464,3 @@ def _read_state(state: str) -> JobState | None:
     return (
         JobState(read_choice(state, field="state", choices=list(JobState), fold=str.lower)) if state else None
     )
-
-
-def _moment_of(row: LogLine | MempoolEntry) -> int:
-    return row.written if isinstance(row, LogLine) else row.draft.date
-
-
-def _size_of(row: LogLine | MempoolEntry) -> int:
-    return len(row.text if isinstance(row, LogLine) else row.draft.tx)
-
-
-async def _read_cursor(
-    app: Application,
-    request: JobLog | JobMempool,
-    read: Callable[..., Awaitable[Sequence[R]]],
-) -> tuple[int, int, Callable[[R], bool]]:
-    """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
-    start = read_number_of(request.after, field="after")
-    limit = read_number_of(request.limit, field="limit")
-    tail = read_number_of(request.tail, field="tail")
-    of_log = isinstance(request, JobLog)
-    moments, last = [], None
-    if request.since != "":
-        moments.append(read_since(request.since, now=app.clock()))
-    if request.run != "":
-        span = await span_of_run(app, request.id, request.run, with_before=of_log)
-        moments.append(span.first)
-        last = span.last
-
-    def is_of_run(row: R) -> bool:
-        return last is None or _moment_of(row) <= last
-
-    if moments:
-        start = await before_moment(read, _moment_of, max(moments), after=start)
-    if request.tail != "" and last is None:
-        line, entry = await app.store.find_tail(request.id, lines=tail, entries=tail)
-        start = max(start, line if of_log else entry)
-    elif request.tail != "":
-        found = [start]
-        portions = read_portions(read, after=start, most=LINES, is_wanted=is_of_run, size_of=_size_of)
-        async for rows in portions:
-            found += [row.seq for row in rows]
-        start = found[max(0, len(found) - 1 - tail)]
-    return start, limit, is_of_run

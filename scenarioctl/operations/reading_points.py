@@ -1,11 +1,14 @@
-"""Where to begin in a log or a mempool: after a cursor, at the newest rows, or at a moment; and how to go on from there."""
+"""Which rows of a log or a mempool a request wants: from a cursor, a moment or the newest on, and of which run."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
+from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.model.request_values import read_number
+from scenarioctl.operations.job_runs import span_of_run
 from scenarioctl.stores.texts import PORTION
 
 _EXPECTED = "expected a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
@@ -20,7 +23,25 @@ class Row(Protocol):
     def seq(self) -> int: ...
 
 
+class Reading(Protocol):
+    """The fields of a request that say which lines or drafts it wants."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def after(self) -> str | int: ...
+    @property
+    def limit(self) -> str | int: ...
+    @property
+    def tail(self) -> str | int: ...
+    @property
+    def since(self) -> str: ...
+    @property
+    def run(self) -> str | int: ...
+
+
 R = TypeVar("R", bound=Row)
+L = TypeVar("L", LogLine, MempoolEntry)
 
 
 def read_number_of(value: object, *, field: str) -> int:
@@ -83,3 +104,43 @@ async def read_portions(
         if is_end or len(wanted) < len(rows) or (limit and not left):
             return
         after = rows[-1].seq
+
+
+def moment_of(row: LogLine | MempoolEntry) -> int:
+    return row.written if isinstance(row, LogLine) else row.draft.date
+
+
+def size_of(row: LogLine | MempoolEntry) -> int:
+    return len(row.text if isinstance(row, LogLine) else row.draft.tx)
+
+
+async def read_cursor(
+    app: Application, request: Reading, read: Callable[..., Awaitable[Sequence[L]]], *, of_log: bool
+) -> tuple[int, int, Callable[[L], bool]]:
+    """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
+    start = read_number_of(request.after, field="after")
+    limit = read_number_of(request.limit, field="limit")
+    tail = read_number_of(request.tail, field="tail")
+    moments, last = [], None
+    if request.since != "":
+        moments.append(read_since(request.since, now=app.clock()))
+    if request.run != "":
+        span = await span_of_run(app, request.id, request.run, with_before=of_log)
+        moments.append(span.first)
+        last = span.last
+
+    def is_of_run(row: L) -> bool:
+        return last is None or moment_of(row) <= last
+
+    if moments:
+        start = await before_moment(read, moment_of, max(moments), after=start)
+    if request.tail != "" and last is None:
+        line, entry = await app.store.find_tail(request.id, lines=tail, entries=tail)
+        start = max(start, line if of_log else entry)
+    elif request.tail != "":
+        found = [start]
+        portions = read_portions(read, after=start, most=LINES, is_wanted=is_of_run, size_of=size_of)
+        async for rows in portions:
+            found += [row.seq for row in rows]
+        start = found[max(0, len(found) - 1 - tail)]
+    return start, limit, is_of_run
