@@ -14,16 +14,14 @@ from pathlib import Path
 
 from benchmarks.store_latency import make_scenario
 from scenarioctl.model.jobs import (
-    Claim,
-    ClaimedJob,
     FinishedRun,
     Job,
     JobState,
+    Leg,
     MempoolDraft,
     Retention,
     Schedule,
 )
-from scenarioctl.stores import ClaimingStore
 from scenarioctl.stores.sqlite.store import SqliteStore
 
 #: Who asks at once, as connections of a daemon do.
@@ -39,7 +37,7 @@ async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
         "put a scenario": await _rate(count, lambda number: store.put_scenario(scenarios[number])),
         "get a scenario": await _rate(count, lambda number: store.get_scenario(scenarios[number].id)),
         "start a job": await _rate(count, lambda number: store.start_job(make_job(scenarios[number].id))),
-        "claim and finish a run": await _run_all(store, count),
+        "begin and finish a run": await _run_all(store, count),
         "get a job": await _rate(count, lambda number: store.get_job(scenarios[number].id)),
         "ask whether anything was written": await _rate(count, lambda _: store.change_token()),
     }
@@ -59,20 +57,23 @@ async def _rate(count: int, ask: Callable[[int], Awaitable[object]]) -> float:
     return count / (time.perf_counter() - start)
 
 
-async def _run_all(store: ClaimingStore, count: int) -> float:
+async def _run_all(store: SqliteStore, count: int) -> float:
     start = time.perf_counter()
     runs = []
-    while claimed := await store.claim_jobs(Claim(owner="me", now=1, lease=10**12)):
+    while due := await store.find_due(100):
+        begun = await asyncio.gather(*(store.begin_leg(id, leg=leg, owner="me") for id, leg in due))
         runs += [
-            asyncio.ensure_future(store.finish_run(_finished(one), retention=Retention())) for one in claimed
+            asyncio.ensure_future(store.finish_run(_finished(leg), retention=Retention()))
+            for leg in begun
+            if leg is not None
         ]
     if not all(await asyncio.gather(*runs)) or len(runs) != count:
         raise RuntimeError("a run was lost")
     return count / (time.perf_counter() - start)
 
 
-def _finished(claimed: ClaimedJob) -> FinishedRun:
-    return make_finished(claimed.job.id, epoch=claimed.job.epoch, owner=claimed.job.owner)
+def _finished(leg: Leg) -> FinishedRun:
+    return make_finished(leg.job.id, epoch=leg.job.epoch, owner=leg.job.owner)
 
 
 def make_job(id: str, *, due: int = 1) -> Job:

@@ -152,6 +152,7 @@ class Application:
                 self.settings.store,
                 # A command that only reads creates no file and no directory.
                 create=self.served,
+                wall=self.clock,
                 pool=self.settings.store_pool if self.served else 0,
                 statement_seconds=self.settings.store_statement_seconds,
                 listen=self.settings.store_listen,

@@ -153,13 +153,10 @@ def first_times(schedule: Schedule, now: int, *, pick: Callable[[int], int] | No
 def next_times(
     schedule: Schedule, planned: int, now: int, *, pick: Callable[[int], int] | None = None
 ) -> Times:
-    """Return when a job runs next whose run, planned for *planned*, has ended *now*.
+    """Return when a job runs next whose run, planned for *planned*, has ended *now*: always after *planned*.
 
     Times that came meanwhile are skipped, or with `queue` the latest of them is made up for at once.
     """
-    if now < planned:
-        # The clock was set back: the planned time may be years ahead.
-        return _with_jitter(schedule, _after(schedule, now, now), pick)
     latest, passed = _latest(schedule, planned, now)
     if passed and schedule.overlap is Overlap.QUEUE:
         return Times(planned=latest, due=now, missed=passed - 1)

@@ -565,7 +565,7 @@ def test_a_daemon_that_stops_answers_those_who_wait_to_be_let_in(tmp_path: Path)
         ended = running.process.wait(30)
 
     assert [each.partition(b"\r\n")[0] for each in answers] == [b"HTTP/1.1 200 OK"] * 100
-    assert all(each.endswith(b'{"status":"ok"}') for each in answers)
+    assert all(b'{"status":"ok",' in each for each in answers)
     assert ended == 0
 
 

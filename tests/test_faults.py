@@ -1296,7 +1296,7 @@ DAMAGES = {
         statement="UPDATE log_lines SET text = x'ff' WHERE job = 'ID'",
         path="/scenario/worker/logs",
         status=200,
-        answer={"success": True, "result": ["This line is damaged in the store"] * 2},
+        answer={"success": True, "result": ["This line is damaged in the store"] * 3},
     ),
     "a draft of another time": Damage(
         statement="UPDATE mempool SET date = 'then' WHERE job = 'ID'",

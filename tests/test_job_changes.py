@@ -10,7 +10,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlError
-from scenarioctl.model.jobs import SECOND, JobState, Overlap, Schedule
+from scenarioctl.model.jobs import SECOND, FinishedRun, JobState, Leg, Overlap, RunWait, Schedule
 from scenarioctl.operations.job_changes import (
     PauseJob,
     RescheduleJob,
@@ -23,31 +23,24 @@ from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.stores import Store
 from tests.messages import says
 from tests.runner import finish as run
-from tests.test_store_jobs import HOUR, JOB, NOW, claim, ended, finish, get_job, give_back, next_due, texts
+from tests.test_store_jobs import HOUR, JOB, NOW, WEBHOOK, claim, ended, finish, get_job, next_due, texts
 from tests.test_stores import FIRST, STORES, Clock, opened
 
 ID = FIRST.id
 MINUTE = 60 * SECOND
 
 
-class Time:
-    now = NOW
-
-    def __call__(self) -> int:
-        return self.now
-
-
 @pytest.fixture
-def time() -> Time:
-    return Time()
+def time() -> Clock:
+    return Clock()
 
 
 @pytest.fixture(params=STORES)
-def app(request: pytest.FixtureRequest, tmp_path: Path, time: Time) -> Iterator[Application]:
+def app(request: pytest.FixtureRequest, tmp_path: Path, time: Clock) -> Iterator[Application]:
     """An application over each store, whose clock stands still at NOW until a test moves it."""
-    with opened(request.param, tmp_path, Clock()) as store:
+    with opened(request.param, tmp_path, time) as store:
         run(store.put_scenarios([FIRST]))
-        app = Application(load_settings({"offline": True, "cache": tmp_path}, {}), clock=time)
+        app = Application(load_settings({"offline": True, "cache": tmp_path}, {}), clock=lambda: time.wall)
         app.resources.store = store
         yield app
 
@@ -92,51 +85,51 @@ class TestBetweenRuns:
         assert len(run(store.read_mempool(ID))) == 1
 
     def test_a_resumed_job_leaves_out_the_times_that_passed(
-        self, app: Application, store: Store, time: Time
+        self, app: Application, store: Store, time: Clock
     ) -> None:
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0]))
         pause(app)
-        time.now = NOW + 3 * HOUR + MINUTE
+        time.wall = NOW + 3 * HOUR + MINUTE
 
         assert resume(app) == {
             "success": True,
             "result": "Job resumed",
             "next": "2025-11-20T23:29:18.123456789Z",
         }
-        assert claim(store, now=time.now) == []
+        assert claim(store, now=time.wall) == []
         job = get_job(store)
         assert (job.state, job.due, job.planned, job.runs, job.reason) == (
             *(JobState.RUNNING, NOW + 4 * HOUR, NOW + 4 * HOUR, 1, ""),
         )
-        assert job.changed == time.now
+        assert job.changed == time.wall
         assert texts(store)[-1] == "Resumed, the next run is at 2025-11-20T23:29:18Z"
         (again,) = claim(store, now=NOW + 4 * HOUR)
         assert (again.job.planned, again.interrupted) == (NOW + 4 * HOUR, False)
         assert resume(app)["result"] == "Job already running"
 
     def test_a_job_that_is_resumed_before_its_time_keeps_it(
-        self, app: Application, store: Store, time: Time
+        self, app: Application, store: Store, time: Clock
     ) -> None:
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0]))
         pause(app)
-        time.now = NOW + MINUTE
+        time.wall = NOW + MINUTE
         resume(app)
 
         assert get_job(store).due == NOW + HOUR
 
-    def test_a_cron_line_goes_on_at_its_next_time(self, app: Application, store: Store, time: Time) -> None:
+    def test_a_cron_line_goes_on_at_its_next_time(self, app: Application, store: Store, time: Clock) -> None:
         run(start_job(app, StartJob(id=ID, cron="0 9 * * *", timezone="Europe/Berlin", pause_after="3")))
         schedule = get_job(store).schedule
         pause(app)
-        time.now = NOW + 48 * HOUR
+        time.wall = NOW + 48 * HOUR
         resume(app)
 
         job = get_job(store)
         assert job.schedule == schedule
         assert job.due is not None
-        assert time.now < job.due <= time.now + 24 * HOUR
+        assert time.wall < job.due <= time.wall + 24 * HOUR
         assert job.due % (24 * HOUR) == 8 * HOUR
 
     def test_after_a_resume_a_job_pauses_after_as_many_failures_again(
@@ -166,11 +159,11 @@ class TestBetweenRuns:
         assert get_job(store).state is JobState.RUNNING
 
     def test_another_interval_keeps_a_time_of_the_former_one(
-        self, app: Application, store: Store, time: Time
+        self, app: Application, store: Store, time: Clock
     ) -> None:
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0]))
-        time.now = NOW + 25 * MINUTE
+        time.wall = NOW + 25 * MINUTE
 
         answer = reschedule(app, every="20m")
         assert answer["result"] == "Job rescheduled: every 20m"
@@ -198,9 +191,9 @@ class TestBetweenRuns:
         assert later == replace(by_cron, timezone="UTC", catchup=5 * MINUTE)
         assert again == Schedule(every=2 * HOUR, **{**common, "catchup": 5 * MINUTE, "pause_after": 0})  # type: ignore[arg-type]
 
-    def test_what_decides_no_time_moves_none(self, app: Application, store: Store, time: Time) -> None:
+    def test_what_decides_no_time_moves_none(self, app: Application, store: Store, time: Clock) -> None:
         run(store.start_job(replace(JOB, due=NOW + HOUR, planned=NOW + HOUR)))
-        time.now = NOW + MINUTE
+        time.wall = NOW + MINUTE
         reschedule(app, pause_after="7")
 
         assert get_job(store).due == NOW + HOUR
@@ -210,18 +203,18 @@ class TestBetweenRuns:
         assert len(claim(store, now=NOW + HOUR)) == 1
 
     def test_a_run_that_is_due_already_is_not_put_off(
-        self, app: Application, store: Store, time: Time
+        self, app: Application, store: Store, time: Clock
     ) -> None:
         run(store.start_job(JOB))
-        time.now = NOW + MINUTE
+        time.wall = NOW + MINUTE
         reschedule(app, every="12h")
 
-        (claimed,) = claim(store, now=time.now)
+        (claimed,) = claim(store, now=time.wall)
         assert claimed.job.schedule.every == 12 * HOUR
         assert claimed.job.planned == NOW
 
     def test_a_paused_or_stopped_job_gets_another_schedule_and_does_not_run(
-        self, app: Application, store: Store
+        self, app: Application, store: Store, time: Clock
     ) -> None:
         run(store.start_job(JOB))
         pause(app)
@@ -231,6 +224,7 @@ class TestBetweenRuns:
             "next": None,
         }
         assert claim(store, now=NOW + 5 * HOUR) == []
+        time.wall = NOW
         resume(app)
         assert get_job(store).due == NOW + 10 * MINUTE
         run(stop_job(app, StopJob(id=ID)))
@@ -270,72 +264,74 @@ class TestBetweenRuns:
         run(stop_job(app, StopJob(id=ID)))
         assert refusal(Conflict, pause_job(app, PauseJob(id=ID))) == says(ID, "stopped")
         assert refusal(Conflict, resume_job(app, ResumeJob(id=ID))) == says(ID, "stopped")
-        assert texts(store) == []
+        assert texts(store) == ["Job stopped"]
+
+
+def waiting(leg: Leg) -> FinishedRun:
+    """Return the end of *leg*, after which the run waits for a minute."""
+    wait = RunWait(step=f"webhook {WEBHOOK}", number=2, webhook=WEBHOOK, until=NOW + MINUTE, saved="anything")
+    return ended(leg, lines=("Waiting",), drafts=(), due=wait.until, next_planned=None, ran=False, wait=wait)
 
 
 class TestDuringARun:
-    def test_a_run_of_a_paused_job_is_kept_and_no_other_follows(self, app: Application, store: Store) -> None:
+    @pytest.mark.parametrize("end", ["pause", "stop"])
+    def test_nothing_is_kept_of_a_leg_whose_job_is_paused_or_stopped(
+        self, app: Application, store: Store, end: str
+    ) -> None:
         run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        pause(app)
-        assert run(store.mark_step(ID, epoch=claimed.job.epoch, step="webhook", lines=("Waiting",))) is True
-        assert finish(store, ended(claimed, failure="down")) is True
+        (leg,) = claim(store)
+        if end == "pause":
+            pause(app)
+        else:
+            run(stop_job(app, StopJob(id=ID)))
+        lines = store.add_lines(ID, epoch=leg.job.epoch, lines=("Waiting",), now=NOW)
+        assert run(lines) is False
+        assert finish(store, ended(leg, failure="down")) is False
 
         job = get_job(store)
-        assert (job.state, job.due, job.owner, job.runs, job.failures, job.reason) == (
-            *(JobState.PAUSED, None, "", 1, 1, "paused on request"),
-        )
+        assert (job.due, job.owner, job.runs, job.failures) == (None, "", 0, 0)
         assert claim(store, now=NOW + 5 * HOUR) == []
-        assert texts(store) == ["Paused on request", "Waiting", "workload executed"]
-        resume(app)
-        assert get_job(store).due == NOW + HOUR
+        assert texts(store) == ["Paused on request" if end == "pause" else "Job stopped"]
 
-    def test_a_pause_and_a_resume_leave_the_run_in_progress_and_its_next_time_alone(
-        self, app: Application, store: Store
-    ) -> None:
+    def test_a_job_that_is_resumed_runs_at_its_next_time(self, app: Application, store: Store) -> None:
         run(store.start_job(JOB))
-        (claimed,) = claim(store)
+        (leg,) = claim(store)
         pause(app)
-        assert resume(app)["next"] is None
-        # Nobody else begins it meanwhile.
-        assert claim(store, "you", now=NOW + 5 * HOUR) == []
-        assert get_job(store).owner == "me"
-
-        assert finish(store, ended(claimed)) is True
-        assert get_job(store).due == NOW + HOUR
-        assert texts(store) == ["Paused on request", "Resumed", "workload executed"]
-        assert len(claim(store, now=NOW + HOUR)) == 1
-
-    def test_a_run_that_was_released_after_a_pause_and_a_resume_is_repeated_at_once(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        pause(app)
-        resume(app)
-        assert give_back_for_others(store) == {ID}
-        (again,) = claim(store, "you")
-
-        assert again.interrupted is True
-        assert finish(store, ended(claimed)) is False
-        assert finish(store, ended(again)) is True
-        assert get_job(store).runs == 1
-
-    def test_a_run_that_was_released_while_its_job_was_paused_is_not_repeated(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        pause(app)
-        give_back_for_others(store)
-        assert claim(store, "you", now=NOW + 5 * HOUR) == []
-        resume(app)
-
-        assert finish(store, ended(claimed)) is False
+        assert resume(app)["next"] == "2025-11-20T20:29:18.123456789Z"
+        assert finish(store, ended(leg)) is False
         assert claim(store, "you") == []
         (again,) = claim(store, "you", now=NOW + HOUR)
+
         assert again.interrupted is False
         assert finish(store, ended(again)) is True
+
+    def test_a_run_that_waits_ends_with_a_line_that_says_where(self, app: Application, store: Store) -> None:
+        for change in ("pause", "stop"):
+            run(store.start_job(JOB))
+            (leg,) = claim(store)
+            assert finish(store, waiting(leg)) is True
+            assert get_job(store).in_progress
+            if change == "pause":
+                pause(app)
+            else:
+                run(stop_job(app, StopJob(id=ID)))
+            assert not get_job(store).in_progress
+            assert claim(store, now=NOW + 5 * HOUR) == []
+            run(stop_job(app, StopJob(id=ID)))
+
+        assert [text for text in texts(store) if "while" in text] == [
+            "Paused on request while step 2 waited for a webhook",
+            "Job stopped while step 2 waited for a webhook",
+        ]
+
+    def test_a_run_that_waits_goes_on_after_a_reschedule(self, app: Application, store: Store) -> None:
+        run(store.start_job(JOB))
+        (leg,) = claim(store)
+        assert finish(store, waiting(leg)) is True
+        assert reschedule(app, every="2h")["next"] is None
+        (again,) = claim(store, now=NOW + MINUTE)
+
+        assert again.saved == "anything"
 
     def test_a_run_of_a_rescheduled_job_is_kept_and_plans_by_the_new_schedule(
         self, app: Application, store: Store
@@ -351,18 +347,6 @@ class TestDuringARun:
         assert (job.due, job.planned, job.runs) == (NOW + 30 * MINUTE, NOW + 30 * MINUTE, 1)
         assert claim(store, now=NOW + 29 * MINUTE) == []
         assert len(claim(store, now=NOW + 30 * MINUTE)) == 1
-
-    def test_a_run_of_a_job_that_was_paused_rescheduled_and_resumed_plans_by_the_new_schedule(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        pause(app)
-        reschedule(app, every="2h")
-        resume(app)
-        assert finish(store, ended(claimed, schedule=claimed.job.schedule)) is True
-
-        assert get_job(store).due == NOW + 2 * HOUR
 
     def test_a_run_pauses_its_job_by_the_schedule_that_it_began_with(
         self, app: Application, store: Store
@@ -429,19 +413,3 @@ class TestChangeJob:
         assert NOW < job.due <= NOW + HOUR
         assert len(claim(store, now=job.due)) == 1
         assert claim(store, "you", now=job.due) == []
-
-
-def give_back_for_others(store: Store) -> set[str]:
-    """Release what `me` runs as others do when it has died: the engine of a store dispatches it again."""
-    from scenarioctl.stores.postgres.store import PostgresStore
-
-    if not isinstance(store, PostgresStore):
-        return {ID} if give_back(store, "me") else set()
-
-    async def redispatch() -> set[str]:
-        async with store.connections.lend() as connection:
-            found = await connection.execute("SELECT id, dispatch FROM jobs WHERE owner = 'me'")
-            runs = await found.fetchall()
-        return await store.redispatch([(id, number) for id, number in runs])
-
-    return run(redispatch())

@@ -37,7 +37,6 @@ from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
-from tests.test_store_jobs import claiming
 
 #: 2026-11-21 12:00 UTC.
 NOON = 1_795_262_400 * SECOND
@@ -121,9 +120,9 @@ def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) 
         id = await remark(app)
 
         alone = await start_job(app, StartJob(id=id))
-        await claiming(app.store).renew_leases("worker", lease=SECOND)
+        app.store.announce("worker")
         served = await start_job(app, StartJob(id=id))
-        await claiming(app.store).free_leases("worker")
+        await app.store.free_legs(["worker"])
         again = await start_job(app, StartJob(id=id))
 
         assert alone.notes == again.notes == (says("worker", "daemon"),)

@@ -27,7 +27,7 @@ from tests.daemons import Daemon, daemon, wait_until
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
-from tests.test_store_jobs import JOB
+from tests.test_store_jobs import JOB, stop_job
 from tests.test_stores import FIRST, message
 
 pytestmark = pytest.mark.processes
@@ -176,7 +176,7 @@ class TestMetrics:
         monkeypatch.setattr(figures, "_SHORT", 0)
         monkeypatch.setattr(figures, "_SHARE", 1e-9)
         run(store.statistics())
-        run(store.stop_job(FIRST.id, now=1))
+        run(stop_job(store))
 
         assert run(store.statistics()).jobs[JobState.RUNNING] == 1
         monkeypatch.setattr(store._job_counts, "_not_before", 0)

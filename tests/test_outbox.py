@@ -19,7 +19,7 @@ from scenarioctl.model.notifications import (
 from scenarioctl.stores import Store
 from scenarioctl.stores.outbox import OutboxFigures
 from tests.runner import finish as run
-from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, claim, ended
+from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, claim, ended, stop_job
 from tests.test_store_jobs import finish as finish_run
 from tests.test_stores import FIRST, STORES, Clock, opened
 from tests.test_stores import SECOND as OTHER
@@ -78,7 +78,7 @@ class TestEveryOutbox:
         assert job is not None
         assert job.notify == targets
         assert finish_run(store, ended(claimed))
-        assert run(store.stop_job(FIRST.id, now=NOW))
+        assert run(stop_job(store, FIRST.id, now=NOW))
         self.start(store)
         assert run(store.list_jobs()).items[0].notify == ()
 
@@ -158,8 +158,8 @@ class TestEveryOutbox:
 
         assert run(store.start_job(JOB))
         (claimed,) = claim(store)
-        assert run(store.stop_job(FIRST.id, now=NOW))
-        assert finish_run(store, ended(claimed, due=None, notifications=(PAUSED,)))
+        assert run(stop_job(store, FIRST.id, now=NOW))
+        assert not finish_run(store, ended(claimed, due=None, notifications=(PAUSED,)))
         assert self.due(store) == []
 
     def test_newer_drafts_replace_what_was_to_be_said_of_older_ones(self, store: Store) -> None:
@@ -273,7 +273,7 @@ class TestEveryOutbox:
     def test_they_go_with_their_scenario(self, store: Store) -> None:
         self.start(store)
         self.keep(store, READY, EXPIRING)
-        assert run(store.stop_job(FIRST.id, now=NOW))
+        assert run(stop_job(store, FIRST.id, now=NOW))
         run(store.delete_scenario(FIRST.id))
 
         assert self.due(store) == []

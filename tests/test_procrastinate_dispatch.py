@@ -1,4 +1,4 @@
-"""What procrastinate alone would not keep of the promises in `test_dispatch.py`."""
+"""What becomes of legs whose bell procrastinate loses or rings late, or whose database goes away."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from scenarioctl.actions import running
 from scenarioctl.errors import StoreUnavailable
-from scenarioctl.stores.postgres import deferrals, job_rows
+from scenarioctl.stores import jobs, runs
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.worker.pace import Pace
@@ -40,7 +40,7 @@ def execute(statement: str) -> list[tuple[object, ...]]:
 def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (deferrals, job_rows):
+    for module in (jobs, runs):
         monkeypatch.setattr(module, "SOON", 500_000_000)
 
     async def story(stage: Stage) -> None:
@@ -53,31 +53,14 @@ def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
     tell(place, story)
 
 
-def test_a_run_that_procrastinate_has_lost_is_dispatched_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_rows, "_LATE", 200_000_000)
+def test_a_leg_whose_bell_is_lost_is_rung_for_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_LATE", 200_000_000)
+    monkeypatch.setattr(jobs, "_SILENT", 200_000_000)
 
     async def story(stage: Stage) -> None:
         await stage.start("one", after=0.2)
         execute("DELETE FROM procrastinate_jobs")
         await stage.work()
-
-        await until(lambda: stage.ran("one"))
-
-    tell(place, story)
-
-
-def test_a_row_that_was_fetched_in_an_answer_that_was_lost_is_dispatched_again(place: Place) -> None:
-    async def story(stage: Stage) -> None:
-        # It fetches at the start, and then only when it is woken.
-        await stage.work(pace=Pace(poll=3600, owners=LEASE / 4, renew=LEASE / 4, lease=LEASE, grace=0.1))
-        await asyncio.sleep(0.5)
-        await stage.start("one")
-        fetched = execute(
-            "SELECT (procrastinate_fetch_job_v2(NULL, id)).args ->> 'id' FROM procrastinate_workers"
-        )
-        assert fetched == [("one",)]
 
         await until(lambda: stage.ran("one"))
 

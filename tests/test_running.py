@@ -32,7 +32,6 @@ from tests.network import FakeNetwork
 from tests.runner import finish
 from tests.test_actions import diagram, transfer_form
 from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
-from tests.test_store_jobs import claiming
 
 NOW = 1_700_000_000_123_456_789
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
@@ -533,7 +532,7 @@ class TestWebhook:
         )
 
     def test_a_used_event_is_not_used_by_the_next_run(self, stage: Stage) -> None:
-        from scenarioctl.model.jobs import Claim, FinishedRun
+        from scenarioctl.model.jobs import FinishedRun
 
         found = diagram(webhook(timeout=1))
 
@@ -544,14 +543,14 @@ class TestWebhook:
                 id="scenario1", state=JobState.RUNNING, schedule=Schedule(), changed=NOW, due=NOW, planned=NOW
             )
             await stage.app.store.start_job(job)
-            [claimed] = await claiming(stage.app.store).claim_jobs(
-                Claim(owner="me", now=NOW, lease=10 * SECOND)
-            )
+            [(id, number)] = await stage.app.store.find_due(1)
+            leg = await stage.app.store.begin_leg(id, leg=number, owner="me")
+            assert leg is not None
             first = Run(stage.app, "scenario1", found)
             await first.go()
             finished = FinishedRun(
                 job="scenario1",
-                epoch=claimed.job.epoch,
+                epoch=leg.job.epoch,
                 owner="me",
                 planned=NOW,
                 started=NOW,

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.model.jobs import SECOND, Claim, FinishedRun, Job, JobChange, JobState, Retention
+from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
 from scenarioctl.server import status_stream, streams
-from scenarioctl.stores import ClaimingStore
 from tests.conftest import Run
 from tests.daemons import wait_until
 from tests.messages import says
@@ -138,15 +137,16 @@ def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
             await start_job(app, StartJob(id=id, every="10m"))
         await fails(app, paused, pause=True)
         store = app.store
-        assert isinstance(store, ClaimingStore)
-        for claimed in await store.claim_jobs(Claim(owner="me", now=NOON, lease=10)):
+        for id, number in await store.find_due(10):
+            leg = await store.begin_leg(id, leg=number, owner="me")
+            assert leg is not None
             ended = FinishedRun(
-                job=claimed.job.id,
-                epoch=claimed.job.epoch,
+                job=id,
+                epoch=leg.job.epoch,
                 planned=NOON,
                 started=NOON,
                 finished=NOON + SECOND // 4,
-                failure="the chain is down" if claimed.job.id == failing else "",
+                failure="the chain is down" if id == failing else "",
                 due=NOON + 10 * MINUTE,
                 next_planned=NOON + 10 * MINUTE,
             )

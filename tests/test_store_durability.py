@@ -70,7 +70,7 @@ print("done", flush=True)
 #: Twelve tasks on one loop: eight put scenarios, four run jobs; each says what is done once it is done.
 DAEMON = """
 import asyncio, sys
-from scenarioctl.model.jobs import Claim, FinishedRun, Job, JobState, MempoolDraft, Retention, Schedule
+from scenarioctl.model.jobs import FinishedRun, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.stores import StoredScenario, open_store
 
 path, first = sys.argv[1], int(sys.argv[2])
@@ -84,16 +84,20 @@ async def put(store, numbers):
         print("put", number, flush=True)
 
 async def work(store, owner):
+    await store.renew_lease(owner, lease=10**10)
     while True:
-        for one in await store.claim_jobs(Claim(owner=owner, now=10**9, lease=10**10, limit=1)):
+        for id, leg in await store.find_due(1):
+            one = await store.begin_leg(id, leg=leg, owner=owner)
+            if one is None:
+                continue
             number = one.job.runs + 1
             draft = MempoolDraft(
                 chain="polkadot", amount="1", tx_type="xTransfer", date=number, tx=f"0x{number}", spec_version=1
             )
             kept = await store.finish_run(
                 FinishedRun(
-                    job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, due=number,
-                    next_planned=1, lines=(f"begin {number}", f"end {number}"), drafts=(draft,)
+                    job=one.job.id, epoch=one.job.epoch, owner=owner, planned=number, started=1, finished=1, due=number,
+                    next_planned=number + 1, lines=(f"begin {number}", f"end {number}"), drafts=(draft,)
                 ),
                 retention=Retention(log_lines=0, mempool_entries=0),
             )
@@ -102,8 +106,7 @@ async def work(store, owner):
 
 async def main():
     store = open_store(path)
-    for owner in await store.lease_owners():
-        await store.free_leases(owner)
+    await store.free_legs(await store.leg_owners())
     for name in ("a", "b", "c", "d", "e"):
         if first == 0:
             await store.put_scenario(

@@ -29,14 +29,15 @@ from tests.test_store_jobs import (
     NOW,
     WEBHOOK,
     claim,
-    claiming,
     ended,
     finish,
     get_job,
     next_due,
+    stop_job,
     texts,
+    waiting,
 )
-from tests.test_stores import FIRST, SECOND, connections_of, damage, message, opened
+from tests.test_stores import FIRST, SECOND, clock_of, connections_of, damage, message, opened
 
 pytestmark = pytest.mark.processes
 
@@ -82,13 +83,14 @@ WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
     "replace a scenario": lambda store: store.put_scenario(replace(FIRST, blob=b"new"), replace=True),
     "delete a scenario": lambda store: store.delete_scenario(SECOND.id),
     "start a job": lambda store: store.start_job(replace(JOB, id=SECOND.id)),
-    "stop a job": lambda store: store.stop_job(FIRST.id, now=NOW),
+    "stop a job": lambda store: stop_job(store, FIRST.id, now=NOW),
     "finish a run": lambda store: store.finish_run(
         ended(claim_made[0], lines=("a",) * 100, used_events={WEBHOOK: 1}), retention=NO_LIMIT
     ),
-    "renew leases": lambda store: claiming(store).renew_leases("me", lease=9),
-    "free leases": lambda store: claiming(store).free_leases("me"),
-    "mark a step": lambda store: store.mark_step(FIRST.id, epoch=3, step="x"),
+    "wait": lambda store: store.finish_run(waiting(claim_made[0]), retention=NO_LIMIT),
+    "renew a lease": lambda store: store.renew_lease("me", lease=9),
+    "free legs": lambda store: store.free_legs(["me"]),
+    "add lines": lambda store: store.add_lines(FIRST.id, epoch=3, lines=("x",), now=NOW),
     "flag a draft": lambda store: store.flag_drafts({1: "x"}, now=NOW, lines={}),
     "put an event": lambda store: store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT),
 }
@@ -101,7 +103,7 @@ def set_the_scene(store: Store) -> None:
     run(store.start_job(JOB))
     finish(store, ended(claim(store)[0]))
     run(store.start_job(replace(JOB, id=SECOND.id)))
-    run(store.stop_job(SECOND.id, now=NOW))
+    run(stop_job(store, SECOND.id, now=NOW))
     claim_made[:] = claim(store, now=NOW + HOUR)
 
 
@@ -238,7 +240,8 @@ def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path
     job = get_job(store)
     assert (job.state, job.reason, job.due) == (JobState.PAUSED, DAMAGED, None)
     assert {job.id for job in run(store.list_jobs()).items} == {SECOND.id, FIRST.id}
-    assert run(store.replan(now=0)) == 1
+    clock_of(store).wall = NOW - 100 * HOUR
+    assert run(store.replan()) == 1
     assert [one.job.id for one in claim(store, now=NOW + 1)] == [SECOND.id]
     # Not found due again and again.
     assert next_due(store) is None
@@ -288,7 +291,7 @@ def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: P
             items=(listed(store, SECOND.id),), total=2, damaged=(FIRST.id,)
         )
     assert run(store.get_scenario(SECOND.id)) == SECOND
-    run(store.stop_job(FIRST.id, now=NOW))
+    run(stop_job(store, FIRST.id, now=NOW))
     run(store.delete_scenario(FIRST.id))
     assert run(store.list_scenarios()) == ScenarioPage(items=(listed(store, SECOND.id),), total=1)
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +14,46 @@ from scenarioctl.formats.compression import pack
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
-    Claim,
-    ClaimedJob,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
+    Leg,
     LogLine,
     MempoolDraft,
     MempoolEntry,
     Overlap,
     Retention,
+    RunWait,
     Schedule,
     StepOutcome,
     WebhookEvent,
 )
 from scenarioctl.model.sent import SentState, SentTransaction
-from scenarioctl.stores import ClaimingStore, DispatchingStore, JobPage, Store
-from scenarioctl.stores.postgres.deferrals import moment
-from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores import JobPage, Store, runs
+from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
-from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 from tests.messages import says
 from tests.runner import finish as run
-from tests.test_stores import FIRST, STORES, Clock, connections_of, message, opened, traced
+from tests.test_stores import (
+    FIRST,
+    STORES,
+    Clock,
+    clock_of,
+    connections_of,
+    message,
+    opened,
+    set_clock,
+    traced,
+)
 from tests.test_stores import SECOND as OTHER
 
-NOW = 1_763_666_958_123_456_789
+NOW = Clock().wall
 HOUR = 3600 * SECOND
+DAY = 24 * HOUR
 WEBHOOK = "6f1c0d2e-0000-4000-8000-000000000001"
 NO_LIMIT = Retention(log_lines=0, mempool_entries=0, runs=0, webhook_events=0, webhook_age=0)
 
@@ -61,46 +73,57 @@ DRAFT = MempoolDraft(
 )
 
 
-def claiming(store: Store) -> ClaimingStore:
-    assert isinstance(store, ClaimingStore)
-    return store
+def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> list[Leg]:
+    """Let *owner* begin the legs that are due *now*, as a worker does."""
+    clock_of(store).wall = now
+    return run(begin_due(store, owner, **more))
 
 
-def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> list[ClaimedJob]:
-    """Give *owner* the jobs that are due, as a worker would, or the engine of the store."""
-    if isinstance(store, PostgresStore):
-        return run(begin_due(store, owner, now, **more))
-    return run(claiming(store).claim_jobs(Claim(owner=owner, now=now, lease=10, **more)))
-
-
-async def begin_due(store: PostgresStore, owner: str, now: int, limit: int = 100) -> list[ClaimedJob]:
-    """Begin the runs that the engine has for its workers by *now*, in its order."""
-    async with store.connections.lend() as connection:
-        found = await connection.execute(
-            "SELECT (args ->> 'id'), e.id FROM procrastinate_jobs e WHERE status = 'todo' AND scheduled_at <= %s"
-            # The engine's clock shows microseconds.
-            " AND EXISTS (SELECT FROM jobs WHERE dispatch = e.id AND owner = '' AND due <= %s)"
-            " ORDER BY priority DESC, id LIMIT %s",
-            (moment(now), now, limit),
-        )
-        due = await found.fetchall()
-    begun = [await store.begin_run(id, dispatch=number, owner=owner, now=now) for id, number in due]
-    return [each for each in begun if each is not None]
+async def begin_due(store: Store, owner: str, *, limit: int = 100, lease: int = 10) -> list[Leg]:
+    await store.renew_lease(owner, lease=lease)
+    begun = [await store.begin_leg(id, leg=leg, owner=owner) for id, leg in await store.find_due(limit)]
+    return [leg for leg in begun if leg is not None]
 
 
 def give_back(store: Store, owner: str) -> int:
-    """Release what *owner* runs, as a worker does when it stops."""
-    if isinstance(store, DispatchingStore):
-        return run(store.release(owner))
-    return run(claiming(store).free_leases(owner))
+    """Let others begin the legs of *owner*, as a worker does when it stops."""
+    return run(store.free_legs([owner]))
+
+
+async def stop_job(store: Store, id: str = FIRST.id, *, now: int = NOW) -> bool:
+    """Stop a job as a request does, without a line in its log; return whether it was not stopped."""
+    stopped = False
+
+    def stop(job: Job) -> JobChange | None:
+        nonlocal stopped
+        stopped = job.state is not JobState.STOPPED
+        if not stopped:
+            return None
+        end = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
+        return JobChange(job=end, ends_run=True)
+
+    await store.change_job(id, stop)
+    return stopped
+
+
+def note_change(job: Job) -> JobChange:
+    return JobChange(job=job, lines=("scenario changed",), written=NOW)
+
+
+def waiting(leg: Leg, **more: Any) -> FinishedRun:
+    """Return what a leg leaves behind that ends with a wait for a webhook, of an hour at most."""
+    wait = RunWait(
+        step="webhook 6f1c…", number=2, webhook=WEBHOOK, until=NOW + HOUR, saved='{"what": "it has"}'
+    )
+    return ended(leg, **{"lines": (), "drafts": (), "ran": False, "wait": wait, **more})
 
 
 def next_due(store: Store) -> int | None:
     return run(store.statistics()).next_due
 
 
-def ended(claimed: ClaimedJob, **more: Any) -> FinishedRun:
-    """Return what the claimed run leaves behind, one line and one draft unless told otherwise."""
+def ended(claimed: Leg, **more: Any) -> FinishedRun:
+    """Return what the leg leaves behind that ends its run, one line and one draft unless told otherwise."""
     job = claimed.job
     assert job.planned is not None
     answer = FinishedRun(
@@ -189,7 +212,7 @@ class TestEveryStore:
         sentence = "scenario 'x' is not in the store"
 
         assert message(NotFound, store.start_job(replace(JOB, id="x"))) == sentence
-        assert message(NotFound, store.stop_job("x", now=NOW)) == sentence
+        assert message(NotFound, stop_job(store, "x", now=NOW)) == sentence
         assert message(NotFound, store.get_job("x")) == sentence
         assert message(NotFound, store.read_log("x")) == sentence
         assert message(NotFound, store.read_mempool("x")) == sentence
@@ -198,7 +221,7 @@ class TestEveryStore:
         sentence = "id 'a/b' cannot name a scenario, expected 1 to 64 letters, digits, - or _"
 
         assert message(InvalidRequest, store.start_job(replace(JOB, id="a/b"))) == sentence
-        assert message(InvalidRequest, store.stop_job("a/b", now=NOW)) == sentence
+        assert message(InvalidRequest, stop_job(store, "a/b", now=NOW)) == sentence
         assert message(InvalidRequest, store.get_job("a/b")) == sentence
         assert message(InvalidRequest, store.read_log("a/b")) == sentence
         assert message(InvalidRequest, store.read_mempool("a/b")) == sentence
@@ -211,7 +234,7 @@ class TestEveryStore:
     def test_a_stopped_job_is_due_no_more(self, store: Store) -> None:
         run(store.start_job(JOB))
 
-        assert run(store.stop_job(FIRST.id, now=NOW + 3)) is True
+        assert run(stop_job(store, FIRST.id, now=NOW + 3)) is True
         assert run(store.get_job(FIRST.id)) == replace(
             JOB, state=JobState.STOPPED, due=None, planned=None, changed=NOW + 3, epoch=1
         )
@@ -219,21 +242,21 @@ class TestEveryStore:
         assert claim(store, now=NOW + HOUR) == []
 
     def test_stopping_what_does_not_run_changes_nothing(self, store: Store) -> None:
-        assert run(store.stop_job(FIRST.id, now=NOW)) is False
+        assert run(stop_job(store, FIRST.id, now=NOW)) is False
         assert run(store.get_job(FIRST.id)) is None
         run(store.start_job(JOB))
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
 
-        assert run(store.stop_job(FIRST.id, now=NOW + 1)) is False
+        assert run(stop_job(store, FIRST.id, now=NOW + 1)) is False
         assert get_job(store).changed == NOW
 
     def test_jobs_are_listed_the_newest_first_and_by_state(self, store: Store) -> None:
         fill_jobs(store, 7)
-        run(store.stop_job("job-0003", now=NOW + 1))
+        run(stop_job(store, "job-0003", now=NOW + 1))
 
         first = run(store.list_jobs(limit=4))
         # It comes to the front, and hides no other.
-        run(store.stop_job("job-0005", now=NOW + 2))
+        run(stop_job(store, "job-0005", now=NOW + 2))
         rest = run(store.list_jobs(limit=4, after=first.next))
         order = (3, 6, 5, 4, 2, 1, 0)
         assert [job.id for job in (*first.items, *rest.items)] == [f"job-{n:04}" for n in order]
@@ -271,10 +294,11 @@ class TestEveryStore:
 
         assert claim(store, now=NOW - 1) == []
         assert claim(store, now=NOW + 7) == [
-            ClaimedJob(
+            Leg(
                 job=replace(JOB, owner="me", epoch=2, last_started=NOW + 7),
                 blob=FIRST.blob,
                 summary=FIRST.summary,
+                now=NOW + 7,
             )
         ]
         assert run(store.get_job(FIRST.id)) == replace(JOB, owner="me", epoch=2, last_started=NOW + 7)
@@ -293,19 +317,19 @@ class TestEveryStore:
         assert next_due(store) == NOW - 2 * SECOND
         assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
 
-    def test_lines_of_a_run_that_waits_are_kept_at_once_and_counted(self, store: Store) -> None:
+    def test_lines_of_a_leg_in_progress_are_kept_at_once_and_counted(self, store: Store) -> None:
         run(store.start_job(JOB))
         (first,) = claim(store)
-        waits: dict[str, Any] = {"step": "webhook 6f1c", "lines": ("a", "b"), "now": NOW + 3}
+        lines: dict[str, Any] = {"lines": ("a", "b"), "now": NOW + 3}
 
-        assert run(store.mark_step(FIRST.id, epoch=1, **waits)) is False
-        assert run(store.mark_step(FIRST.id, epoch=2, **waits)) is True
+        assert run(store.add_lines(FIRST.id, epoch=1, **lines)) is False
+        assert run(store.add_lines(FIRST.id, epoch=2, **lines)) is True
         assert [(line.written, line.text) for line in run(store.read_log(FIRST.id))] == [
             (NOW + 3, "a"),
             (NOW + 3, "b"),
         ]
         give_back(store, "me")
-        assert run(store.mark_step(FIRST.id, epoch=2, **waits)) is False
+        assert run(store.add_lines(FIRST.id, epoch=2, **lines)) is False
         (again,) = claim(store)
         assert (first.logged, again.logged) == (False, True)
         finish(store, ended(again, lines=("c", "d")), Retention(log_lines=3))
@@ -322,37 +346,41 @@ class TestEveryStore:
         (following,) = claim(store, now=NOW + HOUR)
 
         assert (again.interrupted, following.interrupted) == (True, False)
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
         run(store.start_job(JOB))
         assert [one.interrupted for one in claim(store)] == [False]
 
-    def test_what_a_run_waits_for_is_told_while_it_is_its_claim(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        run(store.mark_step(FIRST.id, epoch=1, step="an old claim"))
-        assert get_job(store).step == ""
+    def test_what_a_run_waits_for_is_told_while_it_waits(self, store: Store) -> None:
+        def told() -> tuple[str, int, bool]:
+            job = get_job(store)
+            return job.step, job.waiting, job.in_progress
 
-        run(store.mark_step(FIRST.id, epoch=2, step="webhook 6f1c…"))
-        assert get_job(store).step == "webhook 6f1c…"
-        finish(store, ended(claimed))
-        assert get_job(store).step == ""
-        run(store.mark_step(FIRST.id, epoch=2, step="too late"))
-        assert get_job(store).step == ""
+        run(store.start_job(JOB))
+        assert told() == ("", 0, False)
+        (first,) = claim(store)
+        assert told() == ("", 0, True)
+        assert finish(store, waiting(first))
+        assert told() == ("webhook 6f1c…", 2, True)
+        (second,) = claim(store, now=NOW + HOUR)
+        assert told() == ("", 0, True)
+        assert finish(store, ended(second))
+        assert told() == ("", 0, False)
 
     def test_an_interrupted_run_stays_for_the_time_that_its_lines_name(self, store: Store) -> None:
         run(store.start_job(JOB))
         claim(store)
-        run(store.mark_step(FIRST.id, epoch=1, step="", planned=NOW + 7))
+        run(store.add_lines(FIRST.id, epoch=1, lines=("a",), now=NOW, planned=NOW + 7))
         assert get_job(store).planned == JOB.planned
-        run(store.mark_step(FIRST.id, epoch=2, step="", planned=NOW + 5))
-        run(store.mark_step(FIRST.id, epoch=2, step="x"))
+        run(store.add_lines(FIRST.id, epoch=2, lines=("b",), now=NOW, planned=NOW + 5))
+        run(store.add_lines(FIRST.id, epoch=2, lines=("c",), now=NOW))
         give_back(store, "me")
         (again,) = claim(store)
 
         assert (again.job.planned, again.job.due) == (NOW + 5, JOB.due)
-        run(store.stop_job(FIRST.id, now=NOW))
-        run(store.mark_step(FIRST.id, epoch=again.job.epoch, step="", planned=NOW + 6))
+        run(stop_job(store, FIRST.id, now=NOW))
+        run(store.add_lines(FIRST.id, epoch=again.job.epoch, lines=("d",), now=NOW, planned=NOW + 6))
         assert get_job(store).planned is None
+        assert texts(store) == ["b", "c"]
 
     # -- what a run leaves behind
 
@@ -391,33 +419,37 @@ class TestEveryStore:
         assert texts(store) == ["workload executed"]
         assert get_job(store).runs == 1
 
-    def test_a_stopped_job_keeps_its_last_run_and_stays_stopped(self, store: Store) -> None:
+    def test_a_stopped_job_keeps_nothing_of_the_leg_in_progress(self, store: Store) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
-        run(store.stop_job(FIRST.id, now=NOW + 1))
+        run(stop_job(store, FIRST.id, now=NOW + 1))
 
-        assert finish(store, ended(claimed)) is True
-        assert texts(store) == ["workload executed"]
+        assert finish(store, ended(claimed)) is False
+        assert (texts(store), run(store.read_mempool(FIRST.id)), run(store.last_runs(FIRST.id, limit=9))) == (
+            [],
+            [],
+            [],
+        )
         job = get_job(store)
-        assert (job.state, job.due, job.planned, job.owner, job.runs) == (JobState.STOPPED, None, None, "", 1)
+        assert (job.state, job.due, job.planned, job.owner, job.runs) == (JobState.STOPPED, None, None, "", 0)
 
     def test_a_job_that_is_started_anew_does_not_keep_the_run_of_before(self, store: Store) -> None:
         run(store.start_job(JOB))
         (before,) = claim(store)
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
         run(store.start_job(replace(JOB, due=NOW + 5)))
         (after,) = claim(store, now=NOW + 5)
 
         assert finish(store, ended(before, lines=("before",))) is False
         assert finish(store, ended(after, lines=("after",))) is True
         assert texts(store) == ["after"]
-        assert (before.job.epoch, after.job.epoch) == (2, 4)
+        assert (before.job.epoch, after.job.epoch) == (2, 5)
 
     def test_counts_begin_anew_with_a_start(self, store: Store) -> None:
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0], failure="the chain is gone"))
         assert (get_job(store).runs, get_job(store).failures) == (1, 1)
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
         run(store.start_job(JOB))
 
         job = get_job(store)
@@ -439,7 +471,8 @@ class TestEveryStore:
             (JobState.PAUSED, 2, "still down", None),
         ]
         assert get_job(store).changed == NOW + 3 * HOUR + 1
-        assert run(store.stop_job(FIRST.id, now=NOW)) is False
+        assert run(stop_job(store, FIRST.id, now=NOW)) is True
+        assert (get_job(store).state, get_job(store).reason) == (JobState.STOPPED, "")
         assert run(store.start_job(JOB)) is True
         assert get_job(store).state is JobState.RUNNING
 
@@ -586,12 +619,11 @@ class TestEveryStore:
         few = Retention(log_bytes=8_000)
         run(store.start_job(JOB))
         (claimed,) = claim(store)
+        lines = runs.Lines(job=FIRST.id, texts=("y" * 3000,), written=NOW, retention=few)
+        mark = runs.Mark(epoch=claimed.job.epoch, lines=lines)
+        assert isinstance(store, SqlStore)
         for _ in range(5):
-            lines = ("y" * 3000,)
-            marked = store.mark_step(
-                FIRST.id, epoch=claimed.job.epoch, step="", lines=lines, now=NOW, retention=few
-            )
-            assert run(marked)
+            assert run(store.write(partial(runs.mark_lines, [mark]))) == [True]
         assert texts(store) == ["y" * 3000] * 2
 
     def test_a_long_line_is_cut(self, store: Store) -> None:
@@ -740,7 +772,7 @@ class TestEveryStore:
 
         page = run(store.list_jobs(failing=True))
         assert ([job.id for job in page.items], page.total) == ([FIRST.id], 1)
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
         assert run(store.list_jobs(failing=True)) == JobPage(items=(), total=0)
 
     def test_a_seq_is_never_used_again(self, store: Store) -> None:
@@ -789,40 +821,32 @@ class TestEveryStore:
 
     # -- planning
 
-    def test_a_clock_that_was_set_back_brings_far_intervals_near(self, store: Store) -> None:
-        fill_jobs(store, 5)
-        hourly = replace(JOB, schedule=Schedule(every=HOUR, jitter=5))
-        for number, job in enumerate(
-            (
-                replace(hourly, due=NOW + 100 * HOUR),
-                replace(hourly, due=NOW + HOUR + 5),
-                replace(hourly, due=NOW + HOUR + 6),
-                replace(hourly, schedule=Schedule(every=0, cron="0 0 1 1 *"), due=NOW + 100 * HOUR),
-                replace(hourly, due=NOW + 100 * HOUR),
-            )
-        ):
-            run(store.stop_job(f"job-{number:04}", now=NOW))
-            run(store.start_job(replace(job, id=f"job-{number:04}")))
-        run(store.stop_job("job-0004", now=NOW))
+    def test_a_clock_that_was_set_back_brings_far_times_near(self, store: Store) -> None:
+        hourly, daily = Schedule(every=HOUR, jitter=5), Schedule(every=0, cron="0 0 * * *")
+        far, soon = NOW + 100 * HOUR, NOW + HOUR
+        midnight = NOW // DAY * DAY + DAY
+        wanted = {
+            "far": (hourly, (far, far), (soon, soon)),
+            "with-jitter": (hourly, (soon + 5, soon), (soon + 5, soon)),
+            "too-late": (hourly, (soon + 6, soon + 1), (soon, soon)),
+            "cron": (daily, (far, far), (midnight, midnight)),
+            "cron-next": (daily, (midnight, midnight), (midnight, midnight)),
+            "stopped": (hourly, (far, far), (None, None)),
+            "waits": (hourly, (far, NOW), (far, NOW)),
+        }
+        run(store.put_scenarios(replace(FIRST, id=id) for id in wanted))
+        for id, (schedule, (due, planned), _) in wanted.items():
+            now = NOW if id == "waits" else due
+            run(store.start_job(replace(JOB, id=id, schedule=schedule, due=now, planned=planned)))
+        run(stop_job(store, "stopped"))
+        (leg,) = claim(store)
+        until = RunWait(step="delay", number=1, until=far, saved="{}")
+        assert finish(store, waiting(leg, wait=until))
 
-        assert run(store.replan(now=NOW)) == 2
-        assert [(job.due, job.planned) for job in run(store.list_jobs()).items] == [
-            (None, None),
-            (NOW + 100 * HOUR, NOW),
-            (NOW + HOUR, NOW + HOUR),
-            (NOW + HOUR + 5, NOW),
-            (NOW + HOUR, NOW + HOUR),
-        ]
-        assert run(store.replan(now=NOW)) == 0
-
-    def test_a_job_is_planned_anew_only_as_long_as_it_is_the_one_that_was_read(self, store: Store) -> None:
-        run(store.start_job(JOB))
-
-        assert run(store.plan_job(FIRST.id, epoch=9, due=NOW + 2, planned=NOW + 1)) is False
-        assert run(store.plan_job(FIRST.id, epoch=1, due=NOW + 2, planned=NOW + 1)) is True
-        assert (get_job(store).due, get_job(store).planned) == (NOW + 2, NOW + 1)
-        (claimed,) = claim(store, now=NOW + 2)
-        assert run(store.plan_job(FIRST.id, epoch=claimed.job.epoch, due=NOW, planned=NOW)) is False
+        assert run(store.replan()) == 3
+        jobs = {job.id: (job.due, job.planned) for job in run(store.list_jobs()).items}
+        assert jobs == {id: times for id, (_, _, times) in wanted.items()}
+        assert run(store.replan()) == 0
 
     # -- flags
 
@@ -935,7 +959,7 @@ class TestEveryStore:
         run(store.start_job(JOB))
         (first,) = claim(store)
         changed = replace(FIRST, blob=b"new", summary="new", updated=NOW)
-        run(store.change_scenario(changed, revision=FIRST.revision, line="scenario changed"))
+        run(store.change_scenario(changed, revision=FIRST.revision, change=note_change))
         finish(store, ended(first, lines=("of the first",), due=NOW, next_planned=NOW))
         (second,) = claim(store)
 
@@ -945,10 +969,10 @@ class TestEveryStore:
 
     def test_a_change_that_is_refused_or_concerns_no_job_writes_no_line(self, store: Store) -> None:
         changed = replace(FIRST, blob=b"new")
-        run(store.change_scenario(changed, revision=FIRST.revision, line="scenario changed"))
+        run(store.change_scenario(changed, revision=FIRST.revision, change=note_change))
         run(store.start_job(JOB))
         with pytest.raises(Conflict):
-            run(store.change_scenario(FIRST, revision=FIRST.revision, line="scenario changed"))
+            run(store.change_scenario(FIRST, revision=FIRST.revision, change=note_change))
         run(store.change_scenario(FIRST, revision=changed.revision))
 
         assert texts(store) == []
@@ -966,7 +990,7 @@ class TestEveryStore:
         (claimed,) = claim(store)
         finish(store, ended(claimed, used_events={WEBHOOK: 1}))
         (going_on,) = claim(store, now=NOW + HOUR)
-        run(store.stop_job(FIRST.id, now=NOW))
+        run(stop_job(store, FIRST.id, now=NOW))
         run(store.delete_scenario(FIRST.id))
 
         assert finish(store, ended(going_on)) is False
@@ -1067,7 +1091,7 @@ class TestEveryStore:
         before, writes = run(store.statistics()), store.usage().writes
         run(store.start_job(JOB))
         run(store.start_job(replace(JOB, id=OTHER.id)))
-        run(store.stop_job(OTHER.id, now=NOW))
+        run(stop_job(store, OTHER.id, now=NOW))
         after = run(store.statistics())
 
         none = dict.fromkeys(JobState, 0)
@@ -1088,7 +1112,8 @@ class TestSqlite:
 
     @pytest.fixture
     def store(self, tmp_path: Path, clock: Clock) -> Iterator[SqliteStore]:
-        store = SqliteStore(tmp_path / "scenarios.db", clock=clock)
+        store = SqliteStore(tmp_path / "scenarios.db")
+        set_clock(store, clock)
         run(store.put_scenarios([FIRST, OTHER]))
         yield store
         run(store.close())
@@ -1103,16 +1128,22 @@ class TestSqlite:
             run(store.newest_event(WEBHOOK, job=FIRST.id))
             run(store.list_events(WEBHOOK))
             (claimed,) = claim(store)
-            run(store.renew_leases("me", lease=10))
-            run(store.mark_step(FIRST.id, epoch=2, step="x"))
+            run(store.add_lines(FIRST.id, epoch=2, lines=("x",), now=NOW))
+            run(store.put_event(WEBHOOK, 2, now=NOW, retention=Retention()))
+            finish(store, waiting(claimed))
+            run(store.put_event(WEBHOOK, 3, now=NOW, retention=Retention()))
+            (claimed,) = claim(store)
             few = Retention(log_lines=1, mempool_entries=1, runs=1)
             finish(
                 store, ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}), few
             )
             claim(store, now=NOW + HOUR)
             clock.now = 100
+            run(store.free_legs(run(store.lapsed_owners()) & run(store.leg_owners())))
             claim(store, "you", now=NOW + HOUR)
-            run(store.free_leases("you"))
+            run(store.until_due())
+            run(store.replan())
+            run(store.free_legs(["you"]))
             run(store.read_log(FIRST.id, after=1))
             run(store.read_log(None, after=1))
             run(store.read_mempool(FIRST.id, after=1))
@@ -1122,7 +1153,7 @@ class TestSqlite:
             run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
             old = Retention(log_age=1, log_lines=0, mempool_age=1, mempool_entries=0, webhook_age=1)
             run(store.prune(now=NOW + HOUR, retention=old))
-            run(store.stop_job(FIRST.id, now=NOW))
+            run(stop_job(store, FIRST.id, now=NOW))
             page = run(store.list_jobs(state=JobState.STOPPED, limit=1))
             run(store.list_jobs(limit=1, after=page.next))
             run(store.count_drafts([FIRST.id, OTHER.id], now=NOW))
@@ -1137,26 +1168,43 @@ class TestSqlite:
         }
         assert len(plans) > 30
         for statement, plan in plans.items():
-            # As many leases as there are processes, which is what a claim has to look at; a page of a list, in its order,
-            # and how many jobs there are.
+            # As many leases as there are processes; a page of a list, in its order; how many jobs there are, how many of
+            # them wait, and whose legs are in progress.
             harmless = (
-                *("SCAN leases", "SCAN l", "CONSTANT ROW", "json_each"),
+                *(
+                    "SCAN leases",
+                    "SCAN l",
+                    "CONSTANT ROW",
+                    "json_each",
+                    "SCAN one",
+                    "SCAN page",
+                    "SCAN locked",
+                ),
+                *("SCAN jobs USING COVERING INDEX jobs_by_state", "SCAN jobs USING INDEX jobs_that_wait"),
+                "SCAN jobs USING COVERING INDEX jobs_by_owner",
                 *("SCAN j USING INDEX jobs_by_changed", "SCAN j USING COVERING INDEX jobs_by_changed"),
             )
-            scans = [step for step in plan if "SCAN" in step and not any(word in step for word in harmless)]
+            scans = [
+                step
+                for step in plan
+                if "SCAN" in step and not any(f"{word} " in f"{step} " for word in harmless)
+            ]
             assert not scans, (statement, plan)
             assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)
 
     def test_asking_for_what_is_not_there_writes_nothing(self, store: SqliteStore) -> None:
         _, writer = connections_of(store)
         before = writer.total_changes, run(store.change_token())
-        claim(store)
-        run(store.renew_leases("me", lease=10))
-        give_back(store, "me")
+        assert run(store.find_due(9)) == []
+        assert run(store.until_due()) is None
+        assert run(store.begin_leg(FIRST.id, leg=1, owner="me")) is None
+        assert run(store.free_legs(["me"])) == 0
 
         assert (writer.total_changes, run(store.change_token())) == before
 
-    def test_claiming_costs_the_same_however_many_are_leased_or_not_due(self, store: SqliteStore) -> None:
+    def test_beginning_costs_the_same_however_many_are_in_progress_or_not_due(
+        self, store: SqliteStore
+    ) -> None:
         fill_jobs(store, 300)
         claim(store, "busy", limit=150)
         store._database.execute("UPDATE jobs SET due = due + 1000000000000 WHERE owner = ''")
@@ -1176,16 +1224,15 @@ class TestSqlite:
         # A walk past 300 jobs would take thousands.
         assert steps < 400
 
-    def test_a_lease_of_an_earlier_boot_has_run_out(self, store: SqliteStore, clock: Clock) -> None:
-        run(store.start_job(JOB))
-        clock.now = 1000
-        claim(store, "before")
+    def test_a_wall_clock_that_is_set_back_makes_nothing_due_later(self) -> None:
+        wall, passed = Clock(), Clock()
+        clock = SteadyClock(lambda: wall.wall, passed)
+        told = [clock()]
+        for of_wall, of_time in ((-HOUR, 1), (0, 2), (5, 2), (HOUR, 3), (HOUR - 5, 10)):
+            wall.wall, passed.now = NOW + of_wall, of_time
+            told.append(clock())
 
-        # The clock of leases begins anew with the boot.
-        clock.now = 5
-        assert [one.job.id for one in claim(store, "after")] == [FIRST.id]
-        clock.now = 14
-        assert claim(store, "another") == []
+        assert told == [NOW, NOW + 1, NOW + 2, NOW + 5, NOW + HOUR, NOW + HOUR + 7]
 
     def test_webhooks_of_scenarios_stored_before_they_were_indexed_are_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,7 +42,7 @@ from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
-from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, ended
+from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
 from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
 pytestmark = pytest.mark.processes
@@ -90,7 +90,9 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
         # Within a transaction, the server doesn't empty its counters.
         async with connection.transaction():
             before = await count(connection)
-            await run_operation(connection, operation=operation, deferrals=store.deferrals)
+            await run_operation(
+                connection, operation=operation, dialect=store.dialect, deferrals=store.deferrals
+            )
             return await count(connection) - before
 
     return run(store._read(measure))
@@ -537,7 +539,9 @@ class TestRows:
         async def follow(what: str) -> None:
             async with store.connections.lend() as connection:
                 async with connection.transaction():
-                    await run_operation(connection, operation=begin[what], deferrals=store.deferrals)
+                    await run_operation(
+                        connection, operation=begin[what], dialect=store.dialect, deferrals=store.deferrals
+                    )
                     # Another job, so that nothing else is waited for.
                     following = asyncio.create_task(
                         other.put_event("other", 2, now=NOW, retention=NO_LIMIT)
@@ -606,17 +610,12 @@ class TestRows:
                 await asyncio.sleep(0.5)
                 before = await daemon.change_token()
                 begun = time.monotonic()
-                (claimed,) = await claim_soon()
+                (claimed,) = await begin_due(store, "me")
                 assert await store.finish_run(ended(claimed), retention=NO_LIMIT)
                 while await daemon.change_token() == before:
                     assert time.monotonic() - begun < 5
                     await asyncio.sleep(0.005)
                 return time.monotonic() - begun
-
-            async def claim_soon() -> Any:
-                from tests.test_store_jobs import begin_due
-
-                return await begin_due(store, "me", NOW)
 
             assert run(follow()) < 1
 
@@ -753,17 +752,16 @@ class TestCommands:
     def test_what_a_check_finds(self, store: PostgresStore, server: Server) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         run(store.start_job(JOB))
+        assert len(run(begin_due(store, "me", lease=1))) == 1
+        asked(store, "UPDATE leases SET deadline = 0")
         run(store.start_job(replace(JOB, id=SECOND.id)))
-        ((number,),) = asked(store, "SELECT dispatch FROM jobs WHERE id = %s", SECOND.id)
-        asked(store, "DELETE FROM procrastinate_jobs WHERE id <> %s", number)
-        asked(store, "UPDATE procrastinate_jobs SET status = 'doing'")
         found = run(store.inspect(lambda: time.time_ns() - 3_500_000_000))
 
         assert found.clock_skew == pytest.approx(3.5, abs=0.3)
         assert found.stalled_runs == 1
         assert found.findings[0] == says("3.5 s")
         assert found.findings[1] == says("held by workers")
-        assert found.findings[2] == says("without a run")
+        assert found.findings[2] == says("late")
         behind = run(store.inspect(lambda: time.time_ns() + 60_000_000_000))
         assert behind.findings[0] == says("60.0 s")
 
@@ -772,8 +770,8 @@ class TestCommands:
         later = time.time_ns() + 3600 * 1_000_000_000
         run(store.start_job(replace(JOB, due=later, planned=later)))
 
-        assert asked(store, "SELECT dispatch FROM jobs") == [(None,)]
-        assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "to come" in finding]
+        assert asked(store, "SELECT count(*) FROM procrastinate_jobs") == [(0,)]
+        assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "late" in finding]
 
     def test_a_server_without_trigrams_says_so(self, server: Server) -> None:
         url = server.create_database("plain")

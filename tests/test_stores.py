@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,7 @@ from scenarioctl.stores import (
     StoredScenario,
     open_store,
 )
+from scenarioctl.stores.dialects import POSTGRES, Dialect
 from scenarioctl.stores.job_texts import write_schedule
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.files_lock import FilesChanged
@@ -41,28 +43,66 @@ from scenarioctl.stores.validation import check_id
 from tests.messages import Says, says
 from tests.runner import finish as run
 
+NOW = 1_763_666_958_123_456_789
+
 
 @dataclass
 class Clock:
-    """The clock of a store's leases; it stands still until a test moves it."""
+    """The clocks of a store; they stand still until a test moves them."""
 
+    #: Of its leases.
     now: int = 0
+    #: In nanoseconds since 1970, by which jobs are due.  A test may set it back.
+    wall: int = NOW
 
     def __call__(self) -> int:
         return self.now
 
 
-#: Each opens the store in a folder, which is there already or not, with this clock for leases.
-STORES: dict[str, Callable[[Path, Clock], Store]] = {
-    "sqlite": lambda folder, clock: SqliteStore(folder / "scenarios.db", clock=clock),
-    "postgresql": lambda folder, _: _open_postgres(folder),
-}
+_CLOCKS: "WeakKeyDictionary[Store, Clock]" = WeakKeyDictionary()
 
 
-def _open_postgres(folder: Path) -> Store:
+class _ClockedDialect(Dialect):
+    """The SQL of a server whose clocks are those of a test."""
+
+    def __post_init__(self) -> None:
+        """Keep nothing: a statement is another one when the clocks have moved."""
+
+
+def set_clock(store: Store, clock: Clock) -> Store:
+    """Let *store* go by *clock*."""
+    _CLOCKS[store] = clock
+    if isinstance(store, SqliteStore):
+        store._clock = clock
+        store._wall = lambda: clock.wall
+        return store
+    from scenarioctl.stores.postgres.store import PostgresStore
+
+    assert isinstance(store, PostgresStore)
+    told = {"now": lambda: f"{clock.wall}::bigint", "lease_now": lambda: f"{clock.now}::bigint"}
+    store.dialect = _ClockedDialect({**POSTGRES.words, **told}, POSTGRES.value)
+    return store
+
+
+def clock_of(store: Store) -> Clock:
+    """Return the clock of *store*, which stands still from now on."""
+    if store not in _CLOCKS:
+        set_clock(store, Clock())
+    return _CLOCKS[store]
+
+
+def _open_sqlite(folder: Path, clock: Clock) -> Store:
+    return set_clock(SqliteStore(folder / "scenarios.db"), clock)
+
+
+def _open_postgres(folder: Path, clock: Clock) -> Store:
     from tests import postgres
 
-    return postgres.open_store(folder)
+    return set_clock(postgres.open_store(folder), clock)
+
+
+#: Each opens the store in a folder, which is there already or not, with this clock.
+STORES: dict[str, Callable[[Path, Clock], Store]] = {"sqlite": _open_sqlite, "postgresql": _open_postgres}
 
 
 FIRST = StoredScenario(
@@ -70,8 +110,8 @@ FIRST = StoredScenario(
     blob=b"\x04\x22\x4d\x18 any bytes \x00\xff",
     summary="assetHub > xTransfer > polkadot",
     chains=("assetHub", "polkadot"),
-    created=1_763_666_958_123_456_789,
-    updated=1_763_666_958_123_456_789,
+    created=NOW,
+    updated=NOW,
 )
 SECOND = replace(
     FIRST, id="hLhmE6m0j", summary="hydraDx > swap", chains=("hydraDx",), created=FIRST.created + 1

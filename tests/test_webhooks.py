@@ -173,33 +173,21 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
         async with Inbox(tmp_path) as inbox:
             await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
             worker = Worker(inbox.app)
-            run = asyncio.create_task(worker.run_next())
-            step = ""
-            for _ in range(500):
-                await asyncio.sleep(0.01)
-                job = await inbox.app.store.get_job(inbox.id)
-                assert job is not None
-                step = job.step
-                if step:
-                    break
-            assert step.startswith("webhook")
+            assert await worker.run_next()
+            job = await inbox.app.store.get_job(inbox.id)
+            assert job is not None
+            assert job.step.startswith("webhook")
+            assert not await worker.run_next()
             await inbox.post({"amount": 5})
-            await asyncio.wait_for(run, 5)
+            assert await worker.run_next()
 
             log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer["result"]
             assert log[-2:] == ["workload executed", "Sleeping"]
             inbox.now += 2 * SECOND
-            again = asyncio.create_task(worker.run_next())
-            for _ in range(500):
-                await asyncio.sleep(0.01)
-                if worker.waiting:
-                    break
-            assert worker.waiting == 1
-            again.cancel()
-            for live in worker.runs.in_progress().values():
-                assert live.task is not None
-                live.task.cancel()
-            await asyncio.sleep(0)
+            assert await worker.run_next()
+            job = await inbox.app.store.get_job(inbox.id)
+            assert job is not None
+            assert job.waiting == 1
 
     asyncio.run(story())
 

@@ -21,9 +21,10 @@ from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
-    Claim,
+    FinishedRun,
     Job,
     JobState,
+    Leg,
     LogLine,
     MempoolDraft,
     Retention,
@@ -31,13 +32,14 @@ from scenarioctl.model.jobs import (
     StepOutcome,
 )
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
-from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite.database_file import all_or_nothing
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.sqlite.writer import Action, T
 from scenarioctl.worker.identity import is_gone, new_owner
+from scenarioctl.worker.leg import RunningLeg
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
@@ -111,12 +113,15 @@ class FakeRun:
         *,
         summary: str = "",
         key: str = "",
+        clock: Callable[[], int] | None = None,
         on_step: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.app, self.id, self.on_step = app, id, on_step
         #: How many legs it has had.
         self.leg = 0
         self.spent = 0.0
+        self.number = 1
+        self.wait: Wait | None = None
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         self.used_events: dict[str, int] = {}
@@ -124,9 +129,15 @@ class FakeRun:
         self.failure = ""
 
     async def go(self, *, waited: float = 0.0) -> Wait | None:
-        wait = await self.plays.get(self.id, draft)(self)
+        self.wait = await self.plays.get(self.id, draft)(self)
         self.leg += 1
-        return wait
+        return self.wait
+
+    def save(self) -> dict[str, Any]:
+        return {"leg": self.leg, "spent": self.spent}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.leg, self.spent = saved["leg"], saved["spent"]
 
     def failure_line(self, failure: str) -> str:
         return f"run failed: {failure.removeprefix(f'{NO_TRANSACTION}: ')}"
@@ -158,7 +169,13 @@ class Bench:
             clock=self.time.clock,
             sleep=self.time.sleep,
         )
-        self.store = self.app.resources.store = PromptStore(tmp_path / "s.db", clock=self.time.monotonic)
+        self._path = tmp_path / "s.db"
+        self.open()
+
+    def open(self) -> None:
+        self.store = self.app.resources.store = PromptStore(
+            self._path, clock=self.time.monotonic, wall=self.time.clock
+        )
 
     def worker(self, **fields: Any) -> Worker:
         # The grace of a stop is the event loop's, whose clock is real.
@@ -181,6 +198,18 @@ class Bench:
         assert await self.store.start_job(
             Job(id=id, state=JobState.RUNNING, schedule=schedule, changed=now, due=now, planned=now)
         )
+
+    async def begin(self, id: str, owner: str) -> Leg:
+        """Give the leg of the job, which is due, to *owner*."""
+        await self.store.renew_lease(owner, lease=10 * SECOND)
+        number = dict(await self.store.find_due(100))[id]
+        leg = await self.store.begin_leg(id, leg=number, owner=owner)
+        assert leg is not None
+        return leg
+
+    async def stop(self, id: str) -> None:
+        async with self.app.session() as session:
+            assert (await stop_job(session, StopJob(id=id))).answer["result"] == "Job stopped"
 
     async def log(self, id: str) -> list[str]:
         return [line.text for line in await self.store.read_log(id)]
@@ -312,8 +341,9 @@ def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
         for id in ("first", "second", "third"):
             await bench.start(id, every="12h")
         await bench.time.let_pass(10)
-        assert (worker.running, worker.waiting) == (2, 2)
-        assert (await bench.job("first")).step == "webhook 6f1c"
+        assert worker.running == 0
+        job = await bench.job("first")
+        assert (job.step, job.waiting, job.owner, job.in_progress) == ("webhook 6f1c", 1, "", True)
         assert await bench.runs("third") == 1
         await bench.time.let_pass(50)
 
@@ -324,32 +354,8 @@ def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
             "Sleeping",
         ]
         assert await bench.runs("second") == 1
-        assert (worker.running, worker.waiting) == (0, 0)
-
-    play(bench, worker, story=story)
-
-
-def test_runs_that_hang_do_not_hold_up_the_others_for_long(bench: Bench) -> None:
-    async def hang(run: FakeRun) -> None:
-        await run.app.sleep(600)
-
-    ids = [f"hangs{number}" for number in range(5)]
-    FakeRun.plays = dict.fromkeys(ids, hang)
-    worker = bench.worker(capacity=2)
-
-    async def story() -> None:
-        for id in ids:
-            await bench.start(id, every="12h")
-        await bench.time.let_pass(1)
-        await bench.start("other", every="12h")
-        assert worker.running == 2
-        await bench.time.let_pass(60)
-
-        assert await bench.runs("other") == 1
-        assert worker.running == 5
-        await bench.time.let_pass(700)
-        assert [await bench.runs(id) for id in ids] == [1] * 5
-        assert (worker.running, worker.capacity.busy) == (0, 0)
+        job = await bench.job("first")
+        assert (job.step, job.waiting, job.in_progress, job.runs) == ("", 0, False, 1)
 
     play(bench, worker, story=story)
 
@@ -645,8 +651,7 @@ def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Be
 def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
     async def before() -> None:
         await bench.start("one", every="12h", catchup="1m")
-        claim = Claim(owner="crashed", now=bench.time.now, lease=10 * SECOND)
-        assert len(await bench.store.claim_jobs(claim)) == 1
+        await bench.begin("one", "crashed")
         bench.time.now += 3 * HOUR
         bench.time.passed += 3 * HOUR
 
@@ -681,7 +686,7 @@ def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
     async def story() -> None:
         await bench.start("one", every="12h")
         await bench.time.let_pass(1)
-        assert await bench.store.stop_job("one", now=bench.time.now)
+        await bench.stop("one")
         FakeRun.plays = {}
         await bench.start("one", scenario=False, every="1h")
         await bench.time.let_pass(4)
@@ -689,14 +694,14 @@ def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
         assert cancelled == ["one"]
         # Of each start: what the first run had logged by then stays.
         assert await bench.log("one") == [
-            *("Starting worker", "Starting worker"),
+            *("Starting worker", "Job stopped", "Starting worker"),
             *("drafted", "workload executed", "Sleeping"),
         ]
 
     play(bench, bench.worker(), story=story)
 
 
-def test_a_stopped_job_keeps_the_run_that_went_on_and_runs_no_more(bench: Bench) -> None:
+def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(5)
         run.lines.append("ended")
@@ -706,12 +711,12 @@ def test_a_stopped_job_keeps_the_run_that_went_on_and_runs_no_more(bench: Bench)
     async def story() -> None:
         await bench.start("one", every="1s")
         await bench.time.let_pass(1)
-        assert await bench.store.stop_job("one", now=bench.time.now)
+        await bench.stop("one")
         await bench.time.let_pass(60)
 
-        assert "ended" in await bench.log("one")
+        assert await bench.log("one") == ["Starting worker", "Job stopped"]
         job = await bench.job("one")
-        assert (job.state, job.runs, job.due) == (JobState.STOPPED, 1, None)
+        assert (job.state, job.runs, job.due) == (JobState.STOPPED, 0, None)
 
     play(bench, bench.worker(), story=story)
 
@@ -721,15 +726,21 @@ def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> 
 
     async def story() -> None:
         await bench.start("one", every="1h")
-        (claimed,) = await bench.store.claim_jobs(
-            Claim(owner="frozen", now=bench.time.now, lease=10 * SECOND)
-        )
+        begun = await bench.begin("one", "frozen")
         await bench.time.let_pass(15)
         assert await bench.runs("one") == 1
 
-        # It awakes, and ends the run that it had begun.
-        frozen.runs.start(claimed)
-        await settle()
+        # It awakes, and ends the leg that it had begun.
+        leg = RunningLeg(
+            bench.app,
+            begun,
+            owner="frozen",
+            pace=frozen.pace,
+            counts=frozen.counts,
+            at_store=asyncio.Semaphore(),
+            monotonic=bench.time.monotonic,
+        )
+        await leg.perform()
 
         assert await bench.runs("one") == 1
         assert (frozen.counts.executed, frozen.counts.lost) == (0, 1)
@@ -771,7 +782,7 @@ def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
     async def before() -> None:
         await bench.start("one", every="1h")
         owner = f"{host}:{boot}:{namespace}:{ended.pid}:1:dead"
-        await bench.store.claim_jobs(Claim(owner=owner, now=bench.time.now, lease=3600 * SECOND))
+        await bench.begin("one", owner)
 
     asyncio.run(before())
 
@@ -818,6 +829,33 @@ def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(be
     asyncio.run(bench.start("one", every="10s"))
     # Since then it shows another year.
     bench.time.now -= 400 * DAY
+    bench.open()
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(bench: Bench) -> None:
+    async def before() -> None:
+        await bench.start("one", every="1h")
+        leg = await bench.begin("one", "me")
+        ended = FinishedRun(
+            job="one",
+            epoch=leg.job.epoch,
+            planned=START,
+            started=START,
+            finished=START,
+            due=START,
+            next_planned=START,
+        )
+        assert await bench.store.finish_run(ended, retention=Retention())
+
+    async def story() -> None:
+        await bench.time.let_pass(1)
+
+        assert await bench.log("one") == [says("planned", "before"), "Sleeping"]
+        assert len(await bench.store.last_runs("one", limit=5)) == 1
+        assert (await bench.job("one")).due == START + HOUR
+
+    asyncio.run(before())
     play(bench, bench.worker(), story=story)
 
 
@@ -847,20 +885,20 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     trouble: Exception | None = None
-    finish, claim = bench.store.finish_run, bench.store.claim_jobs
+    finish, find = bench.store.finish_run, bench.store.find_due
 
     async def finish_run(*args: Any, **kwargs: Any) -> bool:
         if trouble:
             raise trouble
         return await finish(*args, **kwargs)
 
-    async def claim_jobs(*args: Any, **kwargs: Any) -> Any:
+    async def find_due(limit: int) -> Any:
         if trouble:
             raise trouble
-        return await claim(*args, **kwargs)
+        return await find(limit)
 
     monkeypatch.setattr(bench.store, "finish_run", finish_run)
-    monkeypatch.setattr(bench.store, "claim_jobs", claim_jobs)
+    monkeypatch.setattr(bench.store, "find_due", find_due)
 
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(2)
@@ -932,7 +970,7 @@ def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
         await bench.time.let_pass(1)
         with pytest.raises(Conflict):
             await bench.store.delete_scenario("gone")
-        await bench.store.stop_job("gone", now=bench.time.now)
+        await bench.stop("gone")
         await bench.store.delete_scenario("gone")
         await bench.time.let_pass(24)
 
@@ -941,7 +979,7 @@ def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
 
     with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
         play(bench, worker, story=story)
-    assert [record.getMessage() for record in caplog.records] == [says("scenario", "restarted")]
+    assert [record.getMessage() for record in caplog.records] == [says("scenario", "stopped")]
 
 
 def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -975,7 +1013,7 @@ def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: p
     asyncio.run(told())
 
 
-def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> None:
+def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) -> None:
     async def soon(run: FakeRun) -> None:
         await asyncio.sleep(0.05)
         run.lines.append("ended")
@@ -999,7 +1037,7 @@ def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> No
         assert await bench.log("soon") == ["Starting worker", "ended", "workload executed", "Sleeping"]
         assert await bench.log("late") == ["Starting worker"]
         job = await bench.job("late")
-        assert (job.owner, job.step, job.due) == ("", "", START)
+        assert (job.owner, job.step, job.due) == ("", "webhook 6f1c", START + 3600 * SECOND)
         assert not await bench.store.has_worker()
         await bench.app.close()
 
@@ -1031,12 +1069,12 @@ def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> No
     play(bench, bench.worker(), story=story)
 
 
-def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> Wait | None:
-        run.lines.append("Waiting")
-        return Wait(step="webhook 6f1c", seconds=3600)
+def test_a_leg_that_is_taken_again_does_not_log_a_second_start(bench: Bench) -> None:
+    async def stuck(run: FakeRun) -> None:
+        await run.announce("Waiting")
+        await asyncio.sleep(3600)
 
-    FakeRun.plays = {"one": waiting}
+    FakeRun.plays = {"one": stuck}
 
     async def serve(worker: Worker) -> None:
         stop = asyncio.Event()
@@ -1062,8 +1100,8 @@ def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> No
 
 
 def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> Wait | None:
-        return Wait(step="webhook 6f1c", seconds=3600)
+    async def stuck(run: FakeRun) -> None:
+        await asyncio.sleep(3600)
 
     async def serve(worker: Worker, seconds: int) -> None:
         stop = asyncio.Event()
@@ -1075,7 +1113,7 @@ def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench)
     async def told() -> None:
         await bench.start("one", every="10m")
         bench.time.now += 25 * MINUTE
-        FakeRun.plays = {"one": waiting}
+        FakeRun.plays = {"one": stuck}
         await serve(bench.worker(), 10)
         assert (await bench.job("one")).planned == START + 20 * MINUTE
         FakeRun.plays = {}
@@ -1100,15 +1138,15 @@ def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench)
 def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note = bench.store.mark_step
+    add = bench.store.add_lines
 
-    async def mark_step(*args: Any, **kwargs: Any) -> bool:
-        kept = await note(*args, **kwargs)
-        if kwargs["step"]:
+    async def add_lines(*args: Any, **kwargs: Any) -> bool:
+        kept = await add(*args, **kwargs)
+        if "Waiting" in kwargs["lines"]:
             await bench.time.sleep(5)
         return kept
 
-    monkeypatch.setattr(bench.store, "mark_step", mark_step)
+    monkeypatch.setattr(bench.store, "add_lines", add_lines)
 
     async def story() -> None:
         await bench.start("one", every="12h", timeout="1s")
@@ -1124,11 +1162,28 @@ def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
             "Sleeping",
         ]
 
+    async def slow(run: FakeRun) -> None:
+        await run.announce("Waiting")
+        await asyncio.sleep(3600)
+
+    FakeRun.plays = {"one": slow}
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
     async def waiting(run: FakeRun) -> Wait | None:
-        run.lines.append("Waiting")
         return Wait(step="webhook 6f1c", seconds=3600)
 
     FakeRun.plays = {"one": waiting}
+
+    async def story() -> None:
+        await bench.start("one", every="12h", timeout="30s")
+        await bench.time.let_pass(29)
+        assert (await bench.job("one")).waiting == 1
+        await bench.time.let_pass(2)
+
+        assert (await bench.log("one"))[1:] == [says("longer", "30s"), "workload executed", "Sleeping"]
+
     play(bench, bench.worker(), story=story)
 
 

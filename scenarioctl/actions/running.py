@@ -24,10 +24,6 @@ OnStep = Callable[[], Awaitable[None]]
 _LONGEST_LINE = 2000
 
 
-#: The most characters of what a run carries over a wait, as JSON.
-STATE_MAX = 16 * 1024 * 1024
-
-
 @dataclass(frozen=True, kw_only=True)
 class Wait:
     """What a run waits for before its next leg."""
@@ -53,6 +49,7 @@ class Run:
         *,
         summary: str = "",
         key: str = "",
+        clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
     ) -> None:
         self.app = app
@@ -60,6 +57,8 @@ class Run:
         self.id = id
         #: The same for each attempt at this run, and for no other run.
         self.key = key
+        #: Tells when drafts are made: by default the clock of this machine.
+        self._clock = clock or app.clock
         self.summary = summary
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
@@ -81,6 +80,8 @@ class Run:
         self.limit: asyncio.Timeout | None = None
         #: Seconds that its legs have taken.
         self.spent = 0.0
+        #: The number of the step that it is at, counted from 1.
+        self.number = 0
         self._carried = CarriedData(diagram)
         self._diagram = diagram
         self._on_step = on_step
@@ -114,7 +115,9 @@ class Run:
         first = next((place for place, node in enumerate(nodes) if node.id == self._at), 0)
         if self.wait is not None:
             self.wait = replace(self.wait, seconds=max(0.0, self.wait.seconds - waited))
+        numbers = {node.id: place for place, node in enumerate(filter(find_step, nodes), 1)}
         for node in nodes[first:]:
+            self.number = numbers.get(node.id, 0)
             stopper = next(
                 (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
             )
@@ -215,7 +218,7 @@ class Run:
         spec_version: int | None = None,
     ) -> None:
         """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is built for."""
-        date = self.app.clock()
+        date = self._clock()
         hours = self.app.settings.draft_hours if spec_version is not None else 0
         self.drafts.append(
             MempoolDraft(

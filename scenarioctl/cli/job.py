@@ -57,14 +57,14 @@ def start(**fields: Any) -> None:
 @job.command(operation="jobs.stop_job")
 @argument("id", metavar="ID", shell_complete=complete_jobs)
 def stop(**fields: Any) -> None:
-    """Stop a job. A run in progress is allowed to finish."""
+    """Stop a job, also a paused one. A run in progress ends, and leaves nothing more."""
     print_answer(perform(**fields), plain="result")
 
 
 @job.command(operation="job_changes.pause_job")
 @argument("id", metavar="ID", shell_complete=complete_jobs)
 def pause(**fields: Any) -> None:
-    """Pause a job until `job resume`. A run in progress is allowed to finish.
+    """Pause a job until `job resume`. A run in progress ends.
 
     Schedule, log, counts and drafts stay.
     """

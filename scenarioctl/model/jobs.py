@@ -79,16 +79,18 @@ class Job:
     schedule: Schedule
     #: When it was last started, stopped, paused or resumed.
     changed: int
-    #: When it runs next; None if it is not running.
+    #: When its next leg begins; None if it is not running.
     due: int | None = None
     #: The planned time that `due` was made of: without jitter.  A paused job keeps the one that it had.
     planned: int | None = None
-    #: Counts claims and starts: the store keeps no run of an earlier epoch.
+    #: Counts legs and starts: the store keeps nothing of a leg of an earlier epoch.
     epoch: int = 0
     #: The worker that runs it now; empty if there is none.
     owner: str = ""
     #: What the run waits for: `webhook 6f1c…`; empty for nothing.
     step: str = ""
+    #: The number of the step that waits, counted from 1; 0 for none.
+    waiting: int = 0
     #: Finished runs since the last start.
     runs: int = 0
     #: Failed runs in a row.
@@ -100,6 +102,11 @@ class Job:
     #: Where its notifications are sent, beside the targets of the setting `notify`.
     notify: "tuple[NotificationTarget, ...]" = ()
 
+    @property
+    def in_progress(self) -> bool:
+        """Return whether a run has begun, and not ended."""
+        return bool(self.owner or self.waiting)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobChange:
@@ -110,32 +117,44 @@ class JobChange:
     #: For its log, and when they are written.
     lines: tuple[str, ...] = ()
     written: int = 0
+    #: Its run in progress is over: one that waits has no further leg, and nothing of a leg in progress is kept.
+    ends_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """A request for due jobs."""
+class Leg:
+    """A part of a run, from its start or from a wait to the next wait or its end, that a worker has begun."""
 
-    owner: str
-    #: Wall clock: jobs due by then.
-    now: int
-    #: How long the claim holds unless it is renewed, by the store's own clock.
-    lease: int
-    limit: int = 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimedJob:
-    """A due job that a worker has claimed."""
-
+    #: As it is since then.
     job: Job
     #: The scenario, as the store has it.
     blob: bytes
     summary: str
-    #: Another worker claimed it for the same due time, and did not finish.
+    #: The store's clock when it was begun.
+    now: int
+    #: What `RunWait.saved` was; empty for the first leg of a run.
+    saved: str = ""
+    #: It was begun before, and did not end.
     interrupted: bool = False
-    #: That run has lines in the log.
+    #: It has lines in the log already.
     logged: bool = False
+    #: It begins a run for a time that had one: the clock was set back.
+    repeats: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWait:
+    """What a run waits for between two legs, and what the next one goes on with."""
+
+    #: As `Job.step` and `Job.waiting`.
+    step: str
+    number: int
+    #: UUID of the webhook whose event ends the wait; empty if none does.
+    webhook: str = ""
+    #: When it ends at the latest, by the store's clock.
+    until: int
+    #: A text that only the worker reads.
+    saved: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,10 +257,10 @@ class WebhookEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """What a run leaves behind, without the lines that are stored already; stored whole or not at all."""
+    """What a run, or one leg of it, leaves behind, without the lines that are stored already; stored whole or not at all."""
 
     job: str
-    #: The epoch of its claim; None for `job run`, which has no schedule.
+    #: The epoch of its leg; None for `job run`, which has no schedule.
     epoch: int | None
     owner: str = ""
     planned: int
@@ -259,8 +278,13 @@ class FinishedRun:
     next_planned: int | None = None
     #: The schedule that these times follow: if the job has another one by now, the store plans by that.
     schedule: Schedule | None = None
-    #: False for a planned time that was skipped: lines and the next time are stored, but it doesn't count as a run.
+    #: False for a planned time that was skipped, and while the run waits: it doesn't count as a run.
     ran: bool = True
+    #: What the run waits for; None: it has ended.
+    wait: RunWait | None = None
+    #: How many lines and drafts its earlier legs have left.
+    former_lines: int = 0
+    former_drafts: int = 0
     #: What is reported of it; that the job pauses, only if it does.
     notifications: "tuple[NewNotification, ...]" = ()
 

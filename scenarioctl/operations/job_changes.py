@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
+from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker, while_waiting
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.job_texts import DAMAGED
 
@@ -37,13 +37,13 @@ class Planned(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class PauseJob:
-    """Pause a job until it is resumed. A run in progress is allowed to finish; schedule, log, counts and drafts stay."""
+    """Pause a job until it is resumed. A run in progress ends; schedule, log, counts and drafts stay."""
 
     id: str
 
 
 async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
-    now = app.clock()
+    now = await app.store.now()
 
     def pause(job: Job) -> JobChange | None:
         if job.state is JobState.PAUSED:
@@ -51,7 +51,9 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
         if job.state is JobState.STOPPED:
             raise Conflict(f"job {job.id} is stopped. Only a running job can be paused")
         paused = replace(job, state=JobState.PAUSED, due=None, changed=now, reason=ON_REQUEST)
-        return JobChange(job=paused, lines=(PAUSED_LINE,), written=now)
+        return JobChange(
+            job=paused, lines=(f"{PAUSED_LINE}{while_waiting(job)}",), written=now, ends_run=True
+        )
 
     _, changed = await _change(app, request.id, pause)
     return Result(answer={"success": True, "result": "Job paused" if changed else "Job already paused"})
@@ -67,7 +69,7 @@ class ResumeJob:
 async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
     from scenarioctl.schedules import changed_schedule, following_times
 
-    now = app.clock()
+    now = await app.store.now()
 
     def resume(job: Job) -> JobChange | None:
         if job.state is JobState.RUNNING:
@@ -75,14 +77,11 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
         if job.state is JobState.STOPPED:
             raise Conflict(f"job {job.id} is stopped, not paused. Start it instead")
         _refuse_damaged(job)
-        # The end of a run in progress plans the next one.
-        planned = due = job.planned or now
-        line = RESUMED
-        if not job.owner:
-            times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
-            planned, due = times.planned, times.due
-            line = f"{RESUMED}, the next run is at {_second(due)}"
-        resumed = replace(job, state=JobState.RUNNING, due=due, planned=planned, changed=now, reason="")
+        times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
+        resumed = replace(
+            job, state=JobState.RUNNING, due=times.due, planned=times.planned, changed=now, reason=""
+        )
+        line = f"{RESUMED}, the next run is at {_second(times.due)}"
         return JobChange(job=resumed, lines=(line,), written=now)
 
     job, changed = await _change(app, request.id, resume)
@@ -104,7 +103,7 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     if not given and request.notify == "":
         names = ", ".join([*(each.name for each in fields(Schedule)), "notify"])
         raise InvalidRequest(f"nothing to change is given, expected at least one of: {names}")
-    now, wanted = app.clock(), request.targets()
+    now, wanted = await app.store.now(), request.targets()
 
     def reschedule(job: Job) -> JobChange | None:
         _refuse_damaged(job)
@@ -116,7 +115,7 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
             return JobChange(job=replace(job, notify=targets), lines=(NOTIFICATIONS_CHANGED,), written=now)
         due, planned = job.due, job.planned
         line = f"{RESCHEDULED}: {describe_schedule(schedule)}"
-        is_waiting = job.state is JobState.RUNNING and not job.owner and due is not None and due > now
+        is_waiting = job.state is JobState.RUNNING and not job.in_progress and due is not None and due > now
         if is_waiting and any(getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING):
             times = following_times(schedule, planned, now)
             due, planned = times.due, times.planned
@@ -153,7 +152,7 @@ async def _planned(app: Application, job: Job, result: str, *, changed: bool) ->
     runs = job.state is JobState.RUNNING
     if changed and runs:
         app.wake()
-    due = timestamp(job.due) if runs and not job.owner and job.due is not None else None
+    due = timestamp(job.due) if runs and not job.in_progress and job.due is not None else None
     notes = await notes_on_worker(app) if runs else ()
     return Result(answer={"success": True, "result": result, "next": due}, notes=notes)
 

@@ -74,7 +74,7 @@ def _describe_job(job: Job, drafts: int) -> JobRow:
         "last": _moment(job.last_started),
         "finished": _moment(job.last_finished),
         "outcome": ("failed" if job.failures else "executed") if job.runs else None,
-        "executing": bool(job.owner),
+        "executing": job.in_progress,
         "step": job.step,
         "runs": job.runs,
         "failures": job.failures,

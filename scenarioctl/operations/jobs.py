@@ -1,7 +1,7 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
@@ -11,6 +11,7 @@ from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
     LogLine,
     MempoolDraft,
@@ -107,7 +108,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     if former is not None and is_known and not given:
         schedule = changed_schedule(former.schedule, {})
         notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
-    now = app.clock()
+    now = await app.store.now()
     times = first_times(schedule, now)
     job = Job(
         id=request.id,
@@ -142,14 +143,34 @@ async def notes_on_worker(app: Application) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class StopJob:
-    """Stop a job. A run in progress is allowed to finish."""
+    """Stop a job, also a paused one. A run in progress ends, and leaves nothing more."""
 
     id: str
 
 
 async def stop_job(app: Application, request: StopJob) -> Result[Done]:
-    stopped = await app.store.stop_job(request.id, now=app.clock())
+    now = await app.store.now()
+    stopped = False
+
+    def stop(job: Job) -> JobChange | None:
+        nonlocal stopped
+        stopped = job.state is not JobState.STOPPED
+        if not stopped:
+            return None
+        end = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
+        return JobChange(job=end, lines=(f"Job stopped{while_waiting(job)}",), written=now, ends_run=True)
+
+    await app.store.change_job(request.id, stop)
     return Result(answer={"success": True, "result": "Job stopped" if stopped else "Job not running"})
+
+
+def while_waiting(job: Job) -> str:
+    """Return what a line of the log adds that says of *job* how it was changed, if its run waits for something."""
+    if not job.waiting:
+        return ""
+    return (
+        f" while step {job.waiting} waited for {'a webhook' if job.step.startswith('webhook') else 'a delay'}"
+    )
 
 
 class MempoolRow(TypedDict):

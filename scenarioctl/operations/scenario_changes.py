@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
@@ -17,10 +18,11 @@ from scenarioctl.model.diagram import (
     read_name,
     read_tags,
 )
-from scenarioctl.model.jobs import SCENARIO_CHANGED, JobState
+from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.created_notes import note_created, understand
+from scenarioctl.operations.jobs import while_waiting
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, store_new
@@ -284,9 +286,10 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
     packed, new = await app.aside(_pack, app, document)
     scenario = replace(packed, id=request.id)
     notes = (f"Changed {request.id}: {await app.aside(understand, app, new)}", *notes)
-    line = "" if await app.aside(_runs_alike, document, former) else SCENARIO_CHANGED
-    await app.store.change_scenario(scenario, revision=stored.revision, line=line)
-    job = await app.store.get_job(request.id) if line else None
+    alike = await app.aside(_runs_alike, document, former)
+    change = None if alike else partial(_end_wait, now=await app.store.now())
+    await app.store.change_scenario(scenario, revision=stored.revision, change=change)
+    job = None if alike else await app.store.get_job(request.id)
     if job is not None and job.state is JobState.RUNNING:
         notes = (*notes, "The job uses the new version from its next run.")
     answer = {
@@ -345,3 +348,16 @@ def _runs_alike(document: Document, former: Diagram) -> bool:
     from scenarioctl.actions.redrawing import is_alike
 
     return is_alike(label_document(document, name=former.name, tags=former.tags), former.document)
+
+
+def _end_wait(job: Job, *, now: int) -> JobChange:
+    """Return what becomes of a job whose scenario runs otherwise by now: a run that waits can't go on in it."""
+    from scenarioctl.schedules import following_times
+
+    if not job.waiting:
+        return JobChange(job=job, lines=(SCENARIO_CHANGED,), written=now)
+    times = following_times(job.schedule, job.planned, now)
+    ended = f"Scenario changed{while_waiting(job)}: the run has ended"
+    return JobChange(
+        job=replace(job, due=times.due, planned=times.planned), lines=(ended,), written=now, ends_run=True
+    )

@@ -110,6 +110,8 @@ async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedE
 async def _keep(app: Application, uuid: str, content: Any) -> Result[PostedEvent]:
     _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
     event = await app.store.put_event(uuid, content, now=app.clock(), retention=retention_of(app.settings))
+    # A run may have waited for it.
+    app.wake()
     return Result(answer={"success": True, "id": event.id})
 
 

@@ -119,9 +119,6 @@ class Working(Protocol):
     def running(self) -> int: ...
 
     @property
-    def waiting(self) -> int: ...
-
-    @property
     def counts(self) -> "Counts": ...
 
 
@@ -165,6 +162,7 @@ async def _store_figures(app: Application) -> list[Reading]:
         Reading(
             name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
         ),
+        _plain("scenarioctl_runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
         _plain(
             "scenarioctl_jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
         ),
@@ -258,12 +256,7 @@ def _worker_figures(worker: Working) -> list[Reading]:
         "bug": counts.bugs,
     }
     return [
-        _plain("scenarioctl_runs_under_way", "Runs in progress.", worker.running),
-        _plain(
-            "scenarioctl_runs_waiting",
-            "Runs that are waiting for a webhook, a delay or a slow server.",
-            worker.waiting,
-        ),
+        _plain("scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running),
         Reading(
             name="scenarioctl_runs",
             help="Finished runs, by outcome.",

@@ -2,8 +2,8 @@
 
 Nothing here assumes that all processes run on one machine.  What any store must hold beyond its methods:
 
-- Time.  Leases run by the store's own clock; callers give durations.  A store documents what a reboot or a clock that
-  is set does to them.  Due times and the times in rows are wall-clock times of the callers.
+- Time.  Leases run by the store's own clock, and it alone judges what is due; callers give durations.  A store documents what a
+  reboot or a clock that is set does to them.
 - Cursors.  `seq` of log lines and drafts and `id` of events grow in the order in which rows become visible: once a
   reader has seen a number, no smaller one appears any more.  A store whose writers commit side by side has to give the
   numbers out under a lock that is held until the commit.
@@ -11,24 +11,24 @@ Nothing here assumes that all processes run on one machine.  What any store must
   name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.jobs import (
-    Claim,
-    ClaimedJob,
     FinishedRun,
     Job,
     JobChange,
     JobState,
     KeptRun,
+    Leg,
     LogLine,
     MempoolEntry,
     Retention,
@@ -171,11 +171,17 @@ class Store(Protocol):
     async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
         """Return those of the scenarios that are stored, and not damaged."""
 
-    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+    async def change_scenario(
+        self,
+        scenario: StoredScenario,
+        *,
+        revision: str,
+        change: Callable[[Job], JobChange | None] | None = None,
+    ) -> None:
         """Replace the scenario that has this id and *revision*; `created` stays, and so do its job, log and drafts.
 
-        Conflict if it has another revision by now, NotFound if it is gone.  *line* is added to the log of its job, if there
-        is one.  A run in progress goes on with the version that it was begun with.
+        Conflict if it has another revision by now, NotFound if it is gone.  *change* says what becomes
+        of its job in the same transaction, as in `change_job`.
         """
 
     async def delete_scenario(self, id: str) -> None:
@@ -205,6 +211,9 @@ class Store(Protocol):
     async def count_scenarios(self, chain: str = "") -> int:
         """Return how many scenarios use *chain*; without one, how many there are.  Reads one row."""
 
+    async def now(self) -> int:
+        """Return the store's clock, by which jobs are due: nanoseconds since 1970."""
+
     async def start_job(self, job: Job) -> bool:
         """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
 
@@ -212,17 +221,12 @@ class Store(Protocol):
         NotFound if there is no such scenario.
         """
 
-    async def stop_job(self, id: str, *, now: int) -> bool:
-        """Stop the job; False if it was not running.  NotFound if there is no such scenario.
-
-        A run in progress may still finish, and is kept.
-        """
-
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
         """Change a job as *change* says, in one transaction, and return it as it is then; None if it was never started.
 
-        *change* may be called more than once.  Nothing changes if it returns None or raises.  A run in progress goes on:
-        its end is kept, and plans the next run by the schedule that the job has then.  NotFound if there is no such scenario.
+        *change* may be called more than once.  Nothing changes if it returns None or raises.  Unless the change ends it, a run
+        in progress goes on, and its end plans the next run by the schedule that the job has then.  NotFound if there is no such
+        scenario.
         """
 
     async def get_job(self, id: str) -> Job | None:
@@ -255,36 +259,64 @@ class Store(Protocol):
     async def has_worker(self) -> bool:
         """Return whether any worker is running."""
 
-    async def mark_step(
-        self,
-        id: str,
-        *,
-        epoch: int,
-        step: str,
-        lines: tuple[str, ...] = (),
-        now: int = 0,
-        planned: int | None = None,
-        retention: Retention = DEFAULT_RETENTION,
-    ) -> bool:
-        """Note what a run waits for and store its *lines* so far; False, and nothing changes, if the epoch has moved on.
+    def announce(self, owner: str) -> None:
+        """Let `has_worker` find the worker *owner*, until it frees its legs or ends."""
 
-        The lines stay whatever becomes of the run.  `finish_run` gets only the lines that follow.  *planned* is the time
-        that the run is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
+    def engine_address(self) -> str:
+        """Return how libpq connects to the dispatch engine of the store; it may hold a password.  Empty if there is none."""
+
+    def explain(self, error: Exception) -> ScenarioctlError:
+        """Return what an error of a connection to it means to a user; raise *error* if it is a bug."""
+
+    async def find_due(self, limit: int) -> list[tuple[str, int]]:
+        """Return up to *limit* legs that are due and that nobody has begun: job and number, in the order in which they are due."""
+
+    async def until_due(self) -> int | None:
+        """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.  Reads one row."""
+
+    async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
+        """Give the leg with this number to *owner*, with a new epoch.
+
+        None, and nothing changes, unless it is due, nobody has begun it, and no other leg was planned in its place.  Of several
+        callers, one gets it.  The owner must have a lease.
+        """
+
+    async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
+        """Let the owner's legs be its own for *lease* nanoseconds from now; return the ids of the jobs that they are of."""
+
+    async def leg_owners(self) -> set[str]:
+        """Return the owners of all legs in progress."""
+
+    async def lapsed_owners(self) -> set[str]:
+        """Return those of them whose lease has run out, or that have none."""
+
+    async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
+        """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many.
+
+        The store keeps nothing more of them.
+        """
+
+    async def ring_due(self) -> int:
+        """Ring for some legs that are due soon, and again for some that nobody begins; return how many, 0 at the end."""
+
+    async def replan(self) -> int:
+        """Plan jobs that are due later than their schedule ever plans, since the store's clock was set back; return how many."""
+
+    async def add_lines(
+        self, id: str, *, epoch: int, lines: Sequence[str], now: int, planned: int | None = None
+    ) -> bool:
+        """Store *lines* of a leg in progress; False, and nothing changes, if the epoch has moved on.
+
+        They stay whatever becomes of the leg.  `finish_run` gets only the lines that follow.  *planned* is the time that the run
+        is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
         """
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        """Store what *run* leaves behind and plan the next run, in one transaction; remove what exceeds *retention*.
+        """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one transaction; remove what exceeds *retention*.
 
-        False, and nothing is stored, if the job's epoch has moved on (another worker has it), if the claim was released,
-        or if the run is stored already.  A stopped or paused job keeps the run and stays as it is.  A failure is counted, and pauses
-        the job at its `pause_after`.
+        False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused or started again, another
+        worker has the leg, or its end is stored already.  A failure is counted, and pauses the job at its `pause_after`.
         """
-
-    async def replan(self, *, now: int) -> int:
-        """Plan jobs that are due later than *now* + their interval, since the clock was set back, for *now* + interval."""
-
-    async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
-        """Change when a started job that nobody runs is due; False, and nothing changes, if its epoch has moved on."""
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.
@@ -388,81 +420,16 @@ class Store(Protocol):
         """Finish the writes that were asked for, and close the store."""
 
 
-@runtime_checkable
-class ClaimingStore(Store, Protocol):
-    """A store whose workers ask it for jobs that are due: what `worker/`'s claim loop needs beside `Store`."""
-
-    async def next_due(self) -> int | None:
-        """Return when the next job that nobody runs is due; None if there is none.  Reads one row."""
-
-    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
-        """Give the owner due jobs that nobody runs, or whose lease has run out, in the order in which they are due.
-
-        Of all workers that ask, one gets a job.  Each claim has a new epoch.  An owner doesn't get its own jobs again,
-        however late it renews its lease.
-        """
-
-    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
-        """Extend the owner's claims to *lease* nanoseconds from now; return the ids of the jobs that are still its own.
-
-        From now on `has_worker` counts the owner, until it frees its leases, or its process or lease has ended.
-        """
-
-    async def lease_owners(self) -> set[str]:
-        """Return the owners of all jobs that are claimed."""
-
-    async def free_leases(self, owner: str) -> int:
-        """Release all jobs of *owner*, which are due as they were; return how many.
-
-        The store keeps nothing more of its runs.
-        """
-
-
-@runtime_checkable
-class DispatchingStore(Store, Protocol):
-    """A store with a dispatch engine of its own, which says when a job is due and which worker runs it.
-
-    Whenever a job gets a due time, the store defers a run to the engine, in the same transaction, and notes its number;
-    if it is due much later, `defer_due` does so in time.
-    """
-
-    def engine_address(self) -> str:
-        """Return how libpq connects to the engine's tables; it may hold a password."""
-
-    def explain(self, error: Exception) -> ScenarioctlError:
-        """Return what an error of such a connection means to a user; raise *error* if it is a bug."""
-
-    async def defer_due(self) -> int:
-        """Defer runs of jobs that are due soon, and of those whose run the engine has lost; return how many."""
-
-    async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
-        """Give the job to *owner* for the run that the engine knows as *dispatch*, with a new epoch.
-
-        None, and nothing changes, unless the job is running and *dispatch* is its newest number: it was stopped or
-        started again meanwhile, or the run is finished.
-        """
-
-    async def runs_of(self, owner: str) -> set[str]:
-        """Return the ids of the jobs that are the owner's."""
-
-    async def redispatch(self, runs: Sequence[tuple[str, int]]) -> set[str]:
-        """Take jobs from workers that have them as these numbers, and defer their runs again, under other numbers.
-
-        Return the ids of these jobs: a job whose number is another one by now stays as it is.  The store keeps nothing of
-        those workers' runs.
-        """
-
-    async def release(self, owner: str) -> int:
-        """Release all jobs of *owner*, which the engine dispatches again; return how many.
-
-        The store keeps nothing more of its runs.
-        """
-
-
-def open_store(location: str | PathLike[str], *, create: bool = True, **server: Any) -> Store:
+def open_store(
+    location: str | PathLike[str],
+    *,
+    create: bool = True,
+    wall: Callable[[], int] = time.time_ns,
+    **server: Any,
+) -> Store:
     """Open the store at *location*, a path or a URL; without *create* the first write creates a file.
 
-    *server* are fields of `ServerSettings`, for a URL.  InvalidRequest if the location can't be used, StoreBusy while another
+    *wall* is the clock of a file, in nanoseconds since 1970; a server has its own.  *server* are fields of `ServerSettings`, for a URL.  InvalidRequest if the location can't be used, StoreBusy while another
     process locks a file; both name *location*.  A server is asked by the first question.
     """
     text = fspath(location)
@@ -471,7 +438,7 @@ def open_store(location: str | PathLike[str], *, create: bool = True, **server: 
     path = file_path(text)
     from scenarioctl.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(path, create=create)
+    return SqliteStore(path, create=create, wall=wall)
 
 
 async def create_store(location: str, *, grant: str = "") -> bool:

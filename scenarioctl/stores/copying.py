@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from scenarioctl.errors import (
     StoreUnavailable,
     shorten,
 )
-from scenarioctl.model.jobs import LEASE_SECONDS, JobState
+from scenarioctl.model.jobs import LEASE_SECONDS, Job, JobChange, JobState
 from scenarioctl.stores import file_path, open_store, statements
 from scenarioctl.stores.operations import Operation, Row
 from scenarioctl.stores.rows import read_texts
@@ -87,16 +87,20 @@ TABLES = (
     ),
     _table(
         "jobs",
-        "text id state reason notify; int epoch changed runs failures; int? due planned last_started last_finished;"
-        " json schedule",
+        "text id state reason notify step webhook saved; int epoch changed runs failures waiting;"
+        " int? due planned last_started last_finished; json schedule",
         key="id",
         scenario="id",
         # Nobody runs it there.
         owner="",
         begun=0,
-        step="",
+        attempts=0,
+        leg=0,
+        rung=0,
     ),
-    _table("runs", "int seq planned started finished lines drafts; int? epoch; text job failure steps"),
+    _table(
+        "runs", "int seq planned started finished lines drafts; int? epoch occurrence; text job failure steps"
+    ),
     _table("log_lines", "int seq written; text job text"),
     _table(
         "mempool",
@@ -232,7 +236,9 @@ class StoreCopy:
         while (running := await store.list_jobs(limit=1000, state=JobState.RUNNING)).items:
             if not stop:
                 raise self._running(running.total)
-            stopped += [job.id for job in running.items if await store.stop_job(job.id, now=now)]
+            for job in running.items:
+                await store.change_job(job.id, partial(_stop, now=now))
+                stopped.append(job.id)
         return sorted(stopped)
 
     async def perform(self, progress: Progress) -> list[CopiedTable]:
@@ -419,3 +425,8 @@ def _raise_numbers(numbers: Mapping[str, int]) -> Operation[None]:
         if table.is_numbered and numbers[table.name] > own[table.name]:
             for statement in statements.raise_number(table.name, table.key[0]):
                 yield statement, {"last": numbers[table.name]}
+
+
+def _stop(job: Job, *, now: int) -> JobChange:
+    stopped = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
+    return JobChange(job=stopped, lines=("Job stopped",), written=now, ends_run=True)

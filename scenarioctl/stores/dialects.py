@@ -90,18 +90,22 @@ SQLITE = Dialect(
         "has": "instr(lower({0}), {1}) > 0",
         "like_search": "",
         "sortable": "{0}",
-        # The engine's number of the job that runs it.
-        "dispatch_number": "NULL",
         # Numbers of rows are given out by the database, unless rows bring theirs along.
         "numbered": "",
         "last_number": "(SELECT seq FROM sqlite_sequence WHERE name = '{0}')",
         # Its table has no keys.
         "forget_number": "DELETE FROM sqlite_sequence WHERE name = '{0}'",
         "set_number": "INSERT INTO sqlite_sequence (name, seq) VALUES ('{0}', :last)",
+        # The clock of the store, in nanoseconds since 1970, and that of leases: values that the driver adds.
+        "now": ":store_now",
+        "lease_now": ":lease_now",
+        # An index that the planner wouldn't choose.
+        "by": "INDEXED BY {0}",
+        # Daemons of older versions leave such a job alone.
+        "fence": "",
         # One process writes at a time.
         "lock": "NULL",
         "lock_shared": "NULL",
-        "dispatch": "",
         "for_update": "",
         "for_change": "",
         "for_key_share": "",
@@ -130,7 +134,6 @@ POSTGRES = Dialect(
         "like_search": f"{SEARCHED} LIKE :pattern AND",
         # An entry of an index has a limit.
         "sortable": "left({0}, 600)",
-        "dispatch_number": "dispatch",
         "numbered": "OVERRIDING SYSTEM VALUE",
         "last_number": "pg_sequence_last_value(pg_get_serial_sequence('{0}', '{1}')::regclass)",
         "forget_number": "SELECT",
@@ -138,8 +141,10 @@ POSTGRES = Dialect(
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",
-        # What a change of a job notes of the engine.
-        "dispatch": "dispatch = {0},",
+        "now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
+        "lease_now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
+        "by": "",
+        "fence": "dispatch = -1,",
         "for_update": _locking("FOR UPDATE"),
         # Of a row that others refer to.
         "for_change": _locking("FOR NO KEY UPDATE"),

@@ -5,8 +5,9 @@ from typing import Any
 
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores import statements
+from scenarioctl.stores.job_statements import WAKE
 from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import CONCLUDE, Operation, Row, find
+from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, find
 from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.texts import PORTION
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
@@ -16,10 +17,13 @@ _FEW = 2
 
 
 def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation[list[Row]]:
-    """Store an event; return the list that has its id after the commit."""
+    """Store an event, and let the runs go on that wait for it; return the list that has its id after the commit."""
     # Deletions of the webhook's events wait; others add theirs side by side.
     yield statements.LOCK_WEBHOOK_SHARED, {"key": lock_key(uuid.encode())}
     yield from check_named(uuid)
+    woken = yield WAKE, {"uuid": uuid}
+    if woken:
+        yield Ring([(job, leg, due) for job, leg, due in woken])
     yield CONCLUDE
     text = json.dumps(content, separators=(",", ":"))
     inserted = yield statements.ADD_EVENT, {"uuid": uuid, "now": now, "content": text}

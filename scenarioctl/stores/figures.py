@@ -23,7 +23,9 @@ class Statistics:
     scenarios: int
     #: How many jobs are in each state.
     jobs: Mapping[JobState, int]
-    #: When the next job that nobody runs is due; None if none is.
+    #: How many runs wait for a webhook or a delay.
+    waiting: int
+    #: When the next leg is due that nobody has begun; None if none is.
     next_due: int | None
     #: Workers that are alive; on a store that can't count them, 1 if there is any.
     workers: int

@@ -72,6 +72,8 @@ class Plan:
     changed: int | None = None
     #: None: as it was.
     reason: str | None = None
+    #: Its run goes on.
+    waits: bool = False
 
     @property
     def pauses(self) -> bool:
@@ -81,6 +83,8 @@ class Plan:
 
 def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> Plan:
     """Return what *run* changes in a job, which has this *state* and *schedule*, and had so many *failures* in a row."""
+    if run.wait is not None:
+        return Plan(state=state, due=run.wait.until, planned=run.planned, failures=failures, waits=True)
     reason = clean(run.failure) if run.ran else None
     if run.ran:
         failures = failures + 1 if run.failure else 0

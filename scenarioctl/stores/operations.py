@@ -17,24 +17,17 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Defer:
-    """Have the dispatch engine of a server run jobs: their ids and due times.
+class Ring:
+    """Have the dispatch engine of a server ring for legs at their due times, if this transaction commits: job, number and due time.
 
-    The rows say the engine's number of each that is due soon.  A store without an engine has none.
+    A store without an engine does nothing: its workers look.
     """
 
-    runs: list[tuple[str, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """Take a run back from the dispatch engine: a row if it was neither in progress nor over."""
-
-    number: int
+    legs: list[tuple[str, int, int]]
 
 
 #: A statement of `statements.py` and its values by name, or what the dispatch engine is to do in the same transaction.
-Asked = tuple[str, Mapping[str, Any]] | Defer | Cancel
+Asked = tuple[str, Mapping[str, Any]] | Ring
 #: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their lists after it.
 Operation = Generator[Asked, list[Row], T]
 

@@ -13,13 +13,13 @@ from scenarioctl.model.notifications import read_stored_targets
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule
 
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
-JOB_WIDTH = 15
+JOB_WIDTH = 16
 
 _MOMENT = (int, NoneType)
-#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started, last_finished, reason, notify.
+#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started, last_finished, reason, notify, waiting.
 _JOB_KINDS: tuple[tuple[type, ...], ...] = (
     *((str,), (int,), _MOMENT, _MOMENT, (int,), (str,), (str,)),
-    *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,)),
+    *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,), (int,)),
 )
 
 
@@ -38,7 +38,9 @@ def read_job(row: tuple[Any, ...]) -> Job:
     """Return the job in the first columns of *row*; a paused one with the reason if the row is damaged."""
     id, state, schedule, *rest = row[:JOB_WIDTH]
     sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _JOB_KINDS, strict=True))
-    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason, notify = rest
+    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason, notify, waiting = (
+        rest
+    )
     try:
         if sound:
             return Job(
@@ -57,6 +59,7 @@ def read_job(row: tuple[Any, ...]) -> Job:
                 last_finished=finished,
                 reason=reason,
                 notify=read_stored_targets(notify),
+                waiting=waiting,
             )
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

@@ -5,15 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scenarioctl.model.jobs import FinishedRun, Retention
+from scenarioctl.model.jobs import SECOND, FinishedRun, Retention
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores import job_statements as statements
 from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
-from scenarioctl.stores.operations import CONCLUDE, Defer, Operation, Row, Table, find
+from scenarioctl.stores.locks import lock_key
+from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, Table
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
+from scenarioctl.stores.statements import LOCK_WEBHOOK
 from scenarioctl.stores.texts import clean, cut_line
+
+#: Nanoseconds before its due time at which a leg is rung for.
+SOON = 60 * SECOND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,30 +33,20 @@ class Lines:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a run waits for, and what it has logged so far."""
+    """What a leg in progress has logged so far."""
 
     epoch: int
-    step: str
     lines: Lines
     #: The time that the run is for, if that is another one now.
     planned: int | None = None
 
 
-def mark_steps(marks: Sequence[Mark]) -> Operation[list[bool]]:
-    """Note the steps of runs, each of another job, in the order of their jobs; return which runs are in progress."""
-    rows: list[Row] = [
-        (mark.lines.job, mark.epoch, clean(mark.step), int(bool(mark.lines.texts)), mark.planned)
-        for mark in marks
-    ]
-    marked = {id for (id,) in (yield statements.MARK_STEPS, {"marks": Table(rows)})}
+def mark_lines(marks: Sequence[Mark]) -> Operation[list[bool]]:
+    """Store lines of legs, each of another job, in the order of their jobs; return which legs are in progress."""
+    rows: list[Row] = [(mark.lines.job, mark.epoch, mark.planned) for mark in marks]
+    marked = {id for (id,) in (yield statements.MARK_LINES, {"marks": Table(rows)})}
     yield from add_lines([mark.lines for mark in marks if mark.lines.job in marked])
     return [mark.lines.job in marked for mark in marks]
-
-
-def note(job: str, line: str, *, now: int) -> Operation[None]:
-    """Add a line to the log of the job, if there is one."""
-    if (yield from find(statements.HAS_JOB, id=job)) is not None:
-        yield from add_lines([Lines(job=job, texts=[line], written=now)])
 
 
 def add_lines(added: Sequence[Lines]) -> Operation[None]:
@@ -102,6 +97,11 @@ class _Kept:
 
 def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool]]:
     """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
+    # Events wait, that would not find those that wait for them.
+    for key in sorted(
+        {lock_key(run.wait.webhook.encode()) for run, _ in runs if run.wait is not None and run.wait.webhook}
+    ):
+        yield LOCK_WEBHOOK, {"key": key}
     tallies = yield from _lock(
         statements.LOCK_SCENARIOS_TO_FINISH, [run.job for run, _ in runs if run.epoch is None]
     )
@@ -146,17 +146,31 @@ def _lock(statement: str, ids: list[str]) -> Operation[dict[str, Sequence[Any]]]
 def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
     if not plans:
         return
-    numbers: dict[str, int] = dict(
-        (yield Defer([(run.job, plan.due) for run, plan in plans if plan.due is not None]))
-    )
-    rows: list[Row] = [
-        (
-            *(run.job, plan.state, plan.due, plan.planned, numbers.get(run.job), plan.changed, plan.failures),
-            *(int(run.ran), run.started if run.ran else None, run.finished if run.ran else None, plan.reason),
+    rows: list[Row] = []
+    for run, plan in plans:
+        wait = run.wait if plan.waits else None
+        soon = plan.due is not None and plan.due <= run.finished + SOON
+        rows.append(
+            (
+                *(run.job, plan.state, plan.due, plan.planned, plan.changed, plan.failures, int(run.ran)),
+                *((run.started, run.finished) if run.ran else (None, None)),
+                *(plan.reason, run.finished if soon else 0),
+                *(
+                    (clean(wait.step), wait.number, wait.webhook, clean(wait.saved))
+                    if wait
+                    else ("", 0, "", "")
+                ),
+            )
         )
-        for run, plan in plans
-    ]
-    yield statements.PLAN_NEXT, {"plans": Table(rows)}
+    planned = yield statements.PLAN_NEXT, {"plans": Table(rows)}
+    legs = {id: (id, leg, due) for id, leg, due in planned}
+    waiting = [run.job for run, plan in plans if plan.waits and run.wait is not None and run.wait.webhook]
+    if waiting:
+        legs |= {id: (id, leg, due) for id, leg, due in (yield statements.WAKE_AT_ONCE, {"ids": waiting})}
+    horizon = max(run.finished for run, _ in plans) + SOON
+    rung = [leg for leg in legs.values() if leg[2] is not None and leg[2] <= horizon]
+    if rung:
+        yield Ring(rung)
 
 
 def _excess(run: FinishedRun, retention: Retention, tallies: Sequence[int]) -> tuple[int, int, int]:
@@ -186,8 +200,10 @@ def _count(kept: Sequence[_Kept]) -> Operation[None]:
         yield statements.MARK_EVENTS, {"used": Table(used)}
     ended: list[Row] = [
         (
-            *(run.job, run.epoch, run.planned, run.started, run.finished),
-            *(len(run.lines), len(run.drafts), clean(run.failure), write_steps(run.steps)),
+            *(run.job, run.epoch, None if run.epoch is None else run.planned),
+            *(run.planned, run.started, run.finished),
+            *(run.former_lines + len(run.lines), run.former_drafts + len(run.drafts)),
+            *(clean(run.failure), write_steps(run.steps)),
         )
         for run in (each.run for each in kept)
         if run.ran

@@ -1,14 +1,15 @@
 """The scenarios of a store: operations."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from scenarioctl.errors import StoreFailed
-from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, runs, statements
+from scenarioctl.model.jobs import Job, JobChange
+from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
 from scenarioctl.stores.cursors import Value, write_cursor
 from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import Cancel, Operation, Row, find, find_all
+from scenarioctl.stores.operations import Operation, Row, find, find_all
 from scenarioctl.stores.rows import read_texts
 from scenarioctl.stores.validation import changed_meanwhile, damaged, still_running, taken, unknown
 
@@ -50,11 +51,13 @@ def put_all(scenarios: Sequence[StoredScenario]) -> Operation[int]:
     return len(scenarios)
 
 
-def change(scenario: StoredScenario, *, revision: str, line: str) -> Operation[None]:
+def change(
+    scenario: StoredScenario, *, revision: str, job: Callable[[Job], JobChange | None] | None
+) -> Operation[None]:
     if not (yield from _replace(scenario, revision=revision)):
         raise unknown(scenario.id)
-    if line:
-        yield from runs.note(scenario.id, line, now=scenario.updated)
+    if job is not None:
+        yield from jobs.change(scenario.id, job)
 
 
 def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]:
@@ -111,12 +114,8 @@ def delete(id: str) -> Operation[None]:
     if (yield from find(statements.LOCK_SCENARIO_TO_DELETE, id=id)) is None:
         raise unknown(id)
     job = yield from find(statements.LOCK_JOB_OF_SCENARIO, id=id)
-    if job is not None:
-        state, dispatch = job
-        if state == "running":
-            raise still_running(id)
-        if dispatch is not None:
-            yield Cancel(dispatch)
+    if job is not None and job[0] == "running":
+        raise still_running(id)
     for statement in statements.DELETE_SCENARIO:
         yield statement, {"id": id}
     yield from _forget_events(webhooks)

@@ -4,29 +4,41 @@ The operations of each noun are in the module of its name, and their statements 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
-from scenarioctl.model.jobs import FinishedRun, KeptRun, LogLine, MempoolEntry, Retention, WebhookEvent
-from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import (
-    DEFAULT_RETENTION,
-    ScenarioPage,
-    Store,
-    StoredScenario,
-    events,
-    history,
-    runs,
-    scenarios,
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.jobs import (
+    FinishedRun,
+    Job,
+    JobChange,
+    JobState,
+    KeptRun,
+    Leg,
+    LogLine,
+    MempoolEntry,
+    Retention,
+    WebhookEvent,
 )
+from scenarioctl.model.notifications import NewNotification
+from scenarioctl.stores import JobPage, ScenarioPage, Store, StoredScenario, events, history, runs, scenarios
+from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.cursors import read_cursor
 from scenarioctl.stores.operations import Operation, Row, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.sent import SentTransactions
-from scenarioctl.stores.validation import check_id, check_listing, check_scenario, check_text, taken
+from scenarioctl.stores.validation import (
+    check_id,
+    check_limit,
+    check_listing,
+    check_scenario,
+    check_text,
+    taken,
+)
+from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 #: A read of more rows than this is a long one.
 _SHORT = 200
@@ -121,31 +133,100 @@ class SqlStore(Store):
             return 0
         return await self.read(partial(scenarios.count, chain))
 
-    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+    async def change_scenario(
+        self,
+        scenario: StoredScenario,
+        *,
+        revision: str,
+        change: Callable[[Job], JobChange | None] | None = None,
+    ) -> None:
         check_scenario(scenario)
-        await self.write(partial(scenarios.change, scenario, revision=revision, line=line), tell=True)
+        await self.write(partial(scenarios.change, scenario, revision=revision, job=change), tell=True)
+
+    # -- jobs
+
+    async def now(self) -> int:
+        return await self.read(job_operations.now)
+
+    async def start_job(self, job: Job) -> bool:
+        return await self.write(partial(job_operations.start, job), tell=True)
+
+    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        return await self.write(partial(job_operations.change, check_id(id), change), tell=True)
+
+    async def get_job(self, id: str) -> Job | None:
+        return await self.read(partial(job_operations.get, check_id(id)))
+
+    async def list_jobs(
+        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+    ) -> JobPage:
+        check_limit(limit)
+        page = partial(job_operations.list_page, limit=limit, after=after, state=state, failing=failing)
+        return await self.read(page, long=limit > _SHORT)
+
+    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        return await self.read(partial(job_operations.count_drafts, ids, now=now), long=len(ids) > 1)
+
+    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        return await self.read(
+            partial(job_operations.waiting_drafts, now=now, soon=soon, limit=limit), long=True
+        )
+
+    # -- who runs the legs of jobs
+
+    def announce(self, owner: str) -> None:
+        pass
+
+    def engine_address(self) -> str:
+        return ""
+
+    def explain(self, error: Exception) -> ScenarioctlError:
+        raise error
+
+    async def find_due(self, limit: int) -> list[tuple[str, int]]:
+        return await self.read(partial(job_operations.find_due, limit))
+
+    async def until_due(self) -> int | None:
+        return await self.read(job_operations.until_due)
+
+    async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
+        return await self.write(partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True)
+
+    async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
+        return await self.write(partial(job_operations.renew, owner, lease=lease))
+
+    async def leg_owners(self) -> set[str]:
+        return await self.read(job_operations.owners)
+
+    async def lapsed_owners(self) -> set[str]:
+        return await self.read(job_operations.lapsed_owners)
+
+    async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
+        return await self.write(partial(job_operations.free, owners, jobs=jobs), tell=True)
+
+    async def ring_due(self) -> int:
+        return await self.write(job_operations.ring_due)
+
+    async def replan(self) -> int:
+        moved, last = 0, ""
+        while some := await self.write(partial(job_operations.replan, after=last)):
+            moved += sum(changed for _, changed in some)
+            last = some[-1][0]
+        return moved
 
     # -- what runs leave behind
 
-    async def mark_step(
-        self,
-        id: str,
-        *,
-        epoch: int,
-        step: str,
-        lines: tuple[str, ...] = (),
-        now: int = 0,
-        planned: int | None = None,
-        retention: Retention = DEFAULT_RETENTION,
+    async def add_lines(
+        self, id: str, *, epoch: int, lines: Sequence[str], now: int, planned: int | None = None
     ) -> bool:
-        written = runs.Lines(job=id, texts=lines, written=now, retention=retention)
-        return await self._store_mark(runs.Mark(epoch=epoch, step=step, lines=written, planned=planned))
+        written = runs.Lines(job=id, texts=lines, written=now)
+        return await self._store_mark(runs.Mark(epoch=epoch, lines=written, planned=planned))
 
     async def _store_mark(self, mark: runs.Mark) -> bool:
-        return (await self._mark_steps([mark]))[0]
+        return (await self._mark_lines([mark]))[0]
 
-    async def _mark_steps(self, marks: Sequence[runs.Mark]) -> list[bool]:
-        return await self.write(partial(runs.mark_steps, marks), tell=any(mark.lines.texts for mark in marks))
+    async def _mark_lines(self, marks: Sequence[runs.Mark]) -> list[bool]:
+        return await self.write(partial(runs.mark_lines, marks), tell=True)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         return (await self._finish_runs([(run, retention)]))[0]

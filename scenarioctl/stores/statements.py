@@ -37,7 +37,7 @@ SCENARIO_WITH_DIGEST = "SELECT id FROM scenarios WHERE digest = :digest ORDER BY
 WEBHOOKS_OF_SCENARIO = "SELECT webhooks FROM scenarios WHERE id = :id"
 LOCK_SCENARIO = f"{WEBHOOKS_OF_SCENARIO} {{for_change}}"
 LOCK_SCENARIO_TO_DELETE = f"{WEBHOOKS_OF_SCENARIO} {{for_update}}"
-LOCK_JOB_OF_SCENARIO = "SELECT state, {dispatch_number} FROM jobs WHERE id = :id {for_update}"
+LOCK_JOB_OF_SCENARIO = "SELECT state FROM jobs WHERE id = :id {for_update}"
 LOCK_DIGEST = "SELECT {lock 3, :key}"
 LOCK_WEBHOOK = "SELECT {lock 4, :key}"
 CHANGE_SCENARIO = """
@@ -187,6 +187,7 @@ COUNT_NOTIFICATIONS = """
 
 IS_WEBHOOK_NAMED = "SELECT 1 {naming :uuid} LIMIT 1"
 LOCK_WEBHOOK_SHARED = "SELECT {lock_shared 4, :key}"
+LOCK_WEBHOOK = "SELECT {lock 4, :key}"
 #: Ids grow in the order of the commits: the lock is taken last, by the statement that gives one out.
 ADD_EVENT = """
     WITH locked AS MATERIALIZED (SELECT {lock 2, 0})

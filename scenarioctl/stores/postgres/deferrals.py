@@ -1,10 +1,9 @@
-"""Runs handed to the dispatch engine, in the transactions of the store.
+"""Bells of legs, deferred to the dispatch engine in the transactions of the store.
 
 procrastinate is imported when the first job is started, stopped or finished: creating a scenario doesn't need it.
 """
 
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,67 +16,43 @@ from scenarioctl.stores.postgres.connections import Connection
 if TYPE_CHECKING:
     from procrastinate import App
 
-#: The engine's name of what runs a job; its one argument is `id`.
-TASK = "run_scenario"
-#: The engine's queue of all runs.
-QUEUE = "scenarioctl"
-
-#: Nanoseconds before its due time at which a run is deferred.
-SOON = 60 * 1_000_000_000
+#: The engine's name of what takes a leg; its arguments are `job` and `leg`.
+TASK = "take_leg"
+#: The engine's queue of all legs.  Workers of versions that knew no legs have another one.
+QUEUE = "scenarioctl-legs"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Due at this second since 1970, a run has the priority 0; at an earlier one, a higher priority.
+#: Due at this second since 1970, a leg has the priority 0; at an earlier one, a higher priority.
 _ZERO = 1_600_000_000
 _PRIORITIES = 2**31 - 1
 
 
 class Deferrals:
-    """Defers and cancels runs of jobs."""
+    """Defers bells of legs."""
 
     def __init__(self) -> None:
         self._engine: App | None = None
 
-    async def defer(self, connection: Connection, id: str, due: int) -> int | None:
-        """Have the engine run the job *id* at *due*, if the transaction of *connection* commits; return its number.
-
-        None, and nothing happens, if that is not soon: the engine reads all runs that are not due to find one that is.
-        """
-        return (await self.defer_soon(connection, [(id, due)])).get(id)
-
-    async def defer_soon(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> dict[str, int]:
-        """Do so for each id and due time of *runs*; return the numbers of those that are due soon."""
-        horizon = time.time_ns() + SOON
-        soon = [(id, due) for id, due in runs if due <= horizon]
-        numbers = await self.defer_all(connection, soon) if soon else []
-        return {id: number for (id, _), number in zip(soon, numbers, strict=True)}
-
-    async def defer_all(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> list[int]:
-        """Do so however long until they are due, and return their numbers in the same order."""
+    async def ring(self, connection: Connection, legs: Sequence[tuple[str, int, int]]) -> None:
+        """Have the engine ring for each leg at its due time, if the transaction of *connection* commits."""
         from procrastinate.jobs import Job
 
-        jobs = [
+        bells = [
             Job(
                 id=None,
                 task_name=TASK,
                 queue=QUEUE,
                 priority=priority(due),
                 lock=None,
-                queueing_lock=None,
-                task_kwargs={"id": id},
+                # Legs of a scenario that is deleted and created again are counted anew.
+                queueing_lock=f"{job}/{leg}/{due}",
+                task_kwargs={"job": job, "leg": leg},
                 scheduled_at=moment(due),
             )
-            for id, due in runs
+            for job, leg, due in legs
         ]
         with _as_psycopg_raised_it():
-            deferred = await self._app().job_manager.batch_defer_jobs_async(jobs, connection=connection)
-        return [job.id for job in deferred if job.id is not None]
-
-    async def cancel(self, connection: Connection, number: int) -> bool:
-        """Take a run back, if the transaction commits; False if it is in progress or over, and nothing changes."""
-        with _as_psycopg_raised_it():
-            return await self._app().job_manager.cancel_job_by_id_async(
-                number, delete_job=True, connection=connection
-            )
+            await self._app().job_manager.batch_defer_jobs_async(bells, connection=connection)
 
     def _app(self) -> "App":
         if self._engine is None:

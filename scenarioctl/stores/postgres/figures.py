@@ -4,10 +4,9 @@ import time
 from collections.abc import Mapping
 
 from scenarioctl.model.jobs import JobState
-from scenarioctl.stores import statements
-from scenarioctl.stores.dialects import POSTGRES
-from scenarioctl.stores.figures import ServerConnections, Statistics
-from scenarioctl.stores.postgres import job_rows
+from scenarioctl.stores import jobs
+from scenarioctl.stores.figures import ServerConnections
+from scenarioctl.stores.operations import Asking
 from scenarioctl.stores.postgres.connections import Connection
 
 #: The share of the time that a process spends on counting jobs, at most.
@@ -27,28 +26,16 @@ class JobCounts:
         #: When to count again, in seconds of the monotonic clock.
         self._not_before = float("-inf")
 
-    async def read(self, connection: Connection) -> Mapping[JobState, int]:
+    async def read(self, store: Asking) -> Mapping[JobState, int]:
         begun = time.monotonic()
         if begun >= self._not_before:
-            self._counts = await job_rows.count_by_state(connection)
+            self._counts = await store.read(jobs.count_by_state)
             took = time.monotonic() - begun
             self._not_before = begun + (took / _SHARE if took > _SHORT else 0)
         return self._counts
 
 
-async def read_statistics(connection: Connection, job_counts: JobCounts) -> Statistics:
-    counted = await connection.execute(POSTGRES.render(statements.COUNT_SCENARIOS), {"chain": ""})
-    ((scenarios,),) = await counted.fetchall()
-    return Statistics(
-        scenarios=scenarios,
-        jobs=await job_counts.read(connection),
-        next_due=await job_rows.next_due(connection),
-        workers=await job_rows.count_workers(connection),
-        connections=await _count_connections(connection),
-    )
-
-
-async def _count_connections(connection: Connection) -> ServerConnections:
+async def count_connections(connection: Connection) -> ServerConnections:
     # Every role may read these, unlike the rows of others in pg_stat_activity.
     found = await connection.execute(
         "SELECT sum(numbackends)::integer, current_setting('max_connections')::integer FROM pg_stat_database"

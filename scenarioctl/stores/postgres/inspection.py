@@ -3,26 +3,25 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from scenarioctl.model.jobs import LEASE_SECONDS
 from scenarioctl.stores import Inspection
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.engine_tables import installed_engine
-from scenarioctl.stores.postgres.job_rows import count_workers, find_lost
 from scenarioctl.stores.postgres.migrating import Meta, lacking
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 
-#: Seconds by which two clocks may differ before runs start noticeably early or late.
-_SKEW = 1.0
+#: Seconds by which two clocks may differ.
+_SKEW = 0.25
 #: Dead rows that are no trouble, and their share of the rows that is.
 _DEAD_ROWS = 10_000
 _DEAD_SHARE = 0.2
-#: Seconds without a heartbeat after which another worker should have taken over.
-_HEARTBEAT_SECONDS = 3 * LEASE_SECONDS
 #: The share of its connections that a server should have free.
 _FREE_CONNECTIONS = 0.1
 
 
-async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspection:
+async def inspect(
+    connection: Connection, *, clock: Callable[[], int], stalled: int, late: int, workers: int
+) -> Inspection:
+    """*stalled*: legs whose worker is silent; *late*: those that nobody has begun."""
     skew = await _clock_skew(connection, clock)
     extension = await _one(
         connection, "SELECT count(*) FROM pg_indexes WHERE indexname = 'scenarios_by_text'"
@@ -31,12 +30,6 @@ async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspec
         connection,
         "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname = %s ORDER BY relname",
         SCHEMA,
-    )
-    stalled = await _one(
-        connection,
-        "SELECT count(*) FROM procrastinate_jobs e LEFT JOIN procrastinate_workers w ON w.id = e.worker_id"
-        " WHERE e.status = 'doing' AND coalesce(w.last_heartbeat < now() - make_interval(secs => %s), true)",
-        _HEARTBEAT_SECONDS,
     )
     ((version, compatible, engine, removed),) = await _all(
         connection, "SELECT version, compatible, engine, engine_removed FROM meta"
@@ -48,7 +41,8 @@ async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspec
         *([] if extension else [_NO_TRIGRAMS]),
         *_of_dead_rows(dead),
         *_of_stalled(stalled),
-        *[finding async for finding in _of_jobs(connection)],
+        *_of_late(late),
+        *[finding async for finding in _of_jobs(connection, workers)],
         *[finding async for finding in _of_server(connection)],
     ]
     return Inspection(
@@ -132,15 +126,16 @@ def _of_stalled(count: int) -> list[str]:
     ]
 
 
-async def _of_jobs(connection: Connection) -> AsyncIterator[str]:
-    lost = await find_lost(connection)
-    if lost:
-        yield (
-            f"Jobs are late without a run in the queue, like {lost[0][0]}. A worker dispatches them: start one with"
-            " scenarioctl daemon"
-        )
+def _of_late(count: int) -> list[str]:
+    if not count:
+        return []
+    jobs = "1 job is" if count == 1 else f"{count} jobs are"
+    return [f"{jobs} more than 10 seconds late. Start another worker with scenarioctl daemon"]
+
+
+async def _of_jobs(connection: Connection, workers: int) -> AsyncIterator[str]:
     running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")
-    if running and not await count_workers(connection):
+    if running and not workers:
         yield "No worker is running. Start one with scenarioctl daemon"
 
 

@@ -192,7 +192,7 @@ def _of_ours(meta: Meta) -> Iterator[Step]:
             # An attempt that failed leaves an index that is not valid.
             statements = (
                 f"DROP INDEX CONCURRENTLY IF EXISTS {index}",
-                f"CREATE INDEX CONCURRENTLY {index} {definition}",
+                f"{migration.creates} CONCURRENTLY {index} {definition}",
             )
         yield Step(
             name=f"version {number}",

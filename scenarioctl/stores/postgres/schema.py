@@ -25,11 +25,16 @@ class Migration:
     statements: tuple[str, ...] = ()
     #: The name of an index that is built while others write, and what follows the name: `ON scenarios (size)`.
     index: tuple[str, str] | None = None
+    is_unique: bool = False
+
+    @property
+    def creates(self) -> str:
+        return "CREATE UNIQUE INDEX" if self.is_unique else "CREATE INDEX"
 
     @property
     def for_empty_tables(self) -> tuple[str, ...]:
         """Return what does the same in a transaction, while nobody else uses the tables."""
-        return self.statements if self.index is None else (f"CREATE INDEX {' '.join(self.index)}",)
+        return self.statements if self.index is None else (f"{self.creates} {' '.join(self.index)}",)
 
 
 #: What the tables are: the version, the oldest version that may use them, the engine's newest migration, and its newest one
@@ -298,6 +303,32 @@ _SENT_OF_SCENARIOS = (
     """,
 )
 
+_LEGS = (
+    """
+    ALTER TABLE jobs
+        -- Counts what is planned, so that a leg is begun by its number.
+        ADD COLUMN leg bigint NOT NULL DEFAULT 0,
+        -- When a bell was rung for it.
+        ADD COLUMN rung bigint NOT NULL DEFAULT 0,
+        ADD COLUMN attempts bigint NOT NULL DEFAULT 0,
+        -- What a run waits for between two legs, and what the next one goes on with.
+        ADD COLUMN waiting bigint NOT NULL DEFAULT 0,
+        ADD COLUMN webhook text COLLATE "C" NOT NULL DEFAULT '',
+        ADD COLUMN saved text NOT NULL DEFAULT ''
+    """,
+    # A run that is in progress says that it was interrupted, if another worker goes on with it.
+    "UPDATE jobs SET attempts = 1 WHERE begun > 0",
+    """
+    CREATE TABLE leases (
+        granted bigint NOT NULL,
+        deadline bigint NOT NULL,
+        owner text COLLATE "C" PRIMARY KEY
+    ) WITH (fillfactor = 50)
+    """,
+    # One run for each planned time of a job.
+    "ALTER TABLE runs ADD COLUMN occurrence bigint",
+)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (
     Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
@@ -321,6 +352,18 @@ MIGRATIONS = (
     Migration(statements=_SENT_OF_SCENARIOS, compatible=1),
     Migration(
         index=("sent_by_scenario", "ON sent_transactions (scenario, node) WHERE scenario <> ''"), compatible=1
+    ),
+    Migration(statements=_LEGS, compatible=1),
+    Migration(index=("jobs_by_webhook", "ON jobs (webhook) WHERE webhook <> ''"), compatible=1),
+    Migration(index=("jobs_that_wait", "ON jobs (id) WHERE waiting > 0"), compatible=1),
+    Migration(
+        index=("jobs_to_ring", "ON jobs (due) WHERE state = 'running' AND owner = '' AND rung = 0"),
+        compatible=1,
+    ),
+    Migration(
+        index=("runs_by_occurrence", "ON runs (job, occurrence) WHERE occurrence IS NOT NULL"),
+        is_unique=True,
+        compatible=1,
     ),
 )
 VERSION = len(MIGRATIONS)

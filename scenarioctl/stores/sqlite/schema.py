@@ -542,6 +542,25 @@ _IN_COLUMNS = (
     """,
 )
 
+_LEGS = (
+    # Counts what is planned, so that a leg is begun by its number.
+    "ALTER TABLE jobs ADD COLUMN leg INTEGER NOT NULL DEFAULT 0",
+    # When a bell was rung for it.
+    "ALTER TABLE jobs ADD COLUMN rung INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    # A run that was in progress says that it was interrupted.
+    "UPDATE jobs SET attempts = 1 WHERE begun > 0",
+    # What a run waits for between two legs, and what the next one goes on with.
+    "ALTER TABLE jobs ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE jobs ADD COLUMN webhook TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE jobs ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> ''",
+    "CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0",
+    # One run for each planned time of a job.
+    "ALTER TABLE runs ADD COLUMN occurrence INTEGER",
+    "CREATE UNIQUE INDEX runs_by_occurrence ON runs (job, occurrence) WHERE occurrence IS NOT NULL",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -557,4 +576,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _STEPS_OF_RUNS,
     _SENT_OF_SCENARIOS,
     _IN_COLUMNS,
+    _LEGS,
 )

@@ -1,6 +1,6 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
-What it does is in the other modules of this folder, as plain functions over a connection: `job_rows.py`.  This module says on which connection, and in which transaction.
+What it does are the operations of `sql_store.py`.  This module says on which connection, and in which transaction.
 
 - Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
   read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
@@ -8,7 +8,8 @@ What it does is in the other modules of this folder, as plain functions over a c
 - Writes go to one thread (`writer.py`).  One writer at a time, here and in other processes, is what makes `seq` of
   lines and drafts, and `id` of events, cursors that miss nothing.
 - Leases run by CLOCK_MONOTONIC: all processes of a machine share it, and no change of the wall clock moves it.  It
-  begins anew at a reboot; `job_rows.py` says how an older lease is told.
+  begins anew at a reboot: a lease that was granted at a moment ahead of it is of an earlier boot, and has run out.
+- What is due is judged by the wall clock, which for this process never goes back (`SteadyClock`).
 """
 
 import asyncio
@@ -17,7 +18,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
@@ -25,26 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
-from scenarioctl.model.jobs import (
-    Claim,
-    ClaimedJob,
-    Job,
-    JobChange,
-    JobState,
-)
-from scenarioctl.stores import Inspection, JobPage, runs, scenarios
+from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sql_store import SqlStore
-from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
-from scenarioctl.stores.validation import check_id, check_limit
-from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -52,6 +43,23 @@ log = logging.getLogger("scenarioctl.store")
 _SHORT = 200
 #: Threads for long reads.
 _READERS = 2
+
+
+class SteadyClock:
+    """A wall clock that goes on by the monotonic one while it is behind what it told before: it was set back."""
+
+    def __init__(self, wall: Callable[[], int], monotonic: Callable[[], int]) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        #: What it told last, and when.
+        self._told, self._at = wall(), monotonic()
+
+    def __call__(self) -> int:
+        moment, now = self._monotonic(), self._wall()
+        if now < self._told:
+            now = self._told + moment - self._at
+        self._told, self._at = now, moment
+        return now
 
 
 class SqliteStore(SqlStore):
@@ -64,11 +72,17 @@ class SqliteStore(SqlStore):
     integrity_error = sqlite3.IntegrityError
 
     def __init__(
-        self, path: Path, *, create: bool = True, clock: Callable[[], int] = time.monotonic_ns
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        clock: Callable[[], int] = time.monotonic_ns,
+        wall: Callable[[], int] = time.time_ns,
     ) -> None:
+        """*clock* and *wall* tell nanoseconds: those by which leases run, and those since 1970."""
         self._file = DatabaseFile(path.absolute())
-        #: Nanoseconds, by which leases run.
         self._clock = clock
+        self._wall: Callable[[], int] = SteadyClock(wall, clock)
         self._guard: FileGuard | None = None
         if create or not self._file.is_absent():
             self._open()
@@ -151,7 +165,8 @@ class SqliteStore(SqlStore):
             raise
 
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
-        return await self._read(partial(_run_in_one_moment if long else _run, operation=operation), long=long)
+        run = _run_in_one_moment if long else _run
+        return await self._read(partial(run, operation=operation, clocks=self._clocks), long=long)
 
     async def write(
         self,
@@ -160,59 +175,17 @@ class SqliteStore(SqlStore):
         alone: bool = False,  # noqa: ARG002
         tell: bool = False,  # noqa: ARG002
     ) -> T:
-        return await self._write(partial(_run, operation=operation))
+        return await self._write(partial(_run, operation=operation, clocks=self._clocks))
 
-    async def start_job(self, job: Job) -> bool:
-        return await self._write(partial(job_rows.start, job=job))
+    def _clocks(self) -> dict[str, int]:
+        """Return the values of `{now}` and `{lease_now}`."""
+        return {"store_now": self._wall(), "lease_now": self._clock()}
 
-    async def stop_job(self, id: str, *, now: int) -> bool:
-        check_id(id)
-        return await self._write(partial(job_rows.stop, id=id, now=now))
+    async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
+        self.announce(owner)
+        return await super().renew_lease(owner, lease=lease)
 
-    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
-        check_id(id)
-
-        def add_lines(database: sqlite3.Connection, lines: runs.Lines) -> None:
-            _run(database, partial(runs.add_lines, [lines]))
-
-        return await self._write(partial(job_rows.change, id=id, change=change, add_lines=add_lines))
-
-    async def get_job(self, id: str) -> Job | None:
-        check_id(id)
-        return await self._read(partial(job_rows.get, id=id))
-
-    async def list_jobs(
-        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
-    ) -> JobPage:
-        check_limit(limit)
-        action = partial(job_rows.list_page, limit=limit, after=after, state=state, failing=failing)
-        return await self._read(action, long=limit > _SHORT)
-
-    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
-        action = partial(job_rows.count_drafts, ids=ids, now=now)
-        return await self._read(action, long=len(ids) > 1)
-
-    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
-        return await self._read(partial(job_rows.waiting_drafts, now=now, soon=soon, limit=limit), long=True)
-
-    async def next_due(self) -> int | None:
-        return await self._read(job_rows.next_due)
-
-    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
-        # A worker asks all the time: where nothing is due, nothing is written.
-        if not await self._read(partial(job_rows.may_claim, claim=claim, moment=self._clock())):
-            return []
-        return await self._write(lambda database: job_rows.claim_due(database, claim, moment=self._clock()))
-
-    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
-        self._announce(owner)
-        if not await self._read(partial(job_rows.holds, owner=owner)):
-            return set()
-        return await self._write(
-            lambda database: job_rows.renew(database, owner=owner, moment=self._clock(), lease=lease)
-        )
-
-    def _announce(self, owner: str) -> None:
+    def announce(self, owner: str) -> None:
         if owner in self._locks or self._guard is None:
             return
         try:
@@ -224,28 +197,24 @@ class SqliteStore(SqlStore):
         # The system lets go of the lock however a worker ends, so that no lease has to run out first.
         return is_locked(self._file.path)
 
-    async def lease_owners(self) -> set[str]:
-        return await self._read(job_rows.owners)
-
-    async def free_leases(self, owner: str) -> int:
-        lock = self._locks.pop(owner, None)
-        if lock is not None:
-            lock.close()
-        if not await self._read(partial(job_rows.holds, owner=owner)):
-            return 0
-        return await self._write(partial(job_rows.free, owner=owner))
-
-    async def replan(self, *, now: int) -> int:
-        return await self._write(partial(job_rows.replan, now=now))
-
-    async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
-        return await self._write(
-            lambda database: job_rows.plan(database, id, epoch=epoch, due=due, planned=planned)
-        )
+    async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
+        if jobs is None:
+            for owner in owners:
+                lock = self._locks.pop(owner, None)
+                if lock is not None:
+                    lock.close()
+        held = await self.leg_owners()
+        # Hardly ever is there anything to write.
+        return await super().free_legs(owners, jobs=jobs) if held & set(owners) else 0
 
     async def statistics(self) -> Statistics:
-        workers = int(await self.has_worker())
-        return await self._read(partial(_read_statistics, workers=workers), long=True)
+        return Statistics(
+            scenarios=await self.count_scenarios(),
+            jobs=await self.read(jobs.count_by_state),
+            waiting=await self.read(jobs.count_waiting),
+            next_due=await self.read(jobs.next_due),
+            workers=int(await self.has_worker()),
+        )
 
     def usage(self) -> Usage:
         return Usage(writes=self._writes, errors=self._errors)
@@ -302,25 +271,30 @@ class SqliteStore(SqlStore):
             database.close()
 
 
-def _run(database: sqlite3.Connection, operation: Callable[[], Operation[T]]) -> T:
+def _run(
+    database: sqlite3.Connection, operation: Callable[[], Operation[T]], clocks: Callable[[], dict[str, int]]
+) -> T:
     """Ask *database* what *operation* yields; return what it returns."""
     running = operation()
+    moment = clocks()
     try:
         asked = next(running)
         while True:
             rows: list[Row] = []
             if isinstance(asked, tuple) and asked != CONCLUDE:
                 statement, values = asked
-                rows = database.execute(SQLITE.render(statement), _adapted(values)).fetchall()
+                rows = database.execute(SQLITE.render(statement), _adapted(values) | moment).fetchall()
             asked = running.send(rows)
     except StopIteration as end:
         answer: T = end.value
         return answer
 
 
-def _run_in_one_moment(database: sqlite3.Connection, operation: Callable[[], Operation[T]]) -> T:
+def _run_in_one_moment(
+    database: sqlite3.Connection, operation: Callable[[], Operation[T]], clocks: Callable[[], dict[str, int]]
+) -> T:
     with one_moment(database):
-        return _run(database, operation)
+        return _run(database, operation, clocks)
 
 
 def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,16 +305,6 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
         else value
         for name, value in values.items()
     }
-
-
-def _read_statistics(database: sqlite3.Connection, *, workers: int) -> Statistics:
-    with one_moment(database):
-        return Statistics(
-            scenarios=_run(database, partial(scenarios.count, "")),
-            jobs=job_rows.count_by_state(database),
-            next_due=job_rows.next_due(database),
-            workers=workers,
-        )
 
 
 def _inspect(database: sqlite3.Connection) -> Inspection:

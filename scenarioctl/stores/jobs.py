@@ -1,0 +1,298 @@
+"""Jobs, and who runs the next leg of each: operations over a store.
+
+A run in progress is part of the row of its job.  While a leg is in progress, `owner` says whose, and `epoch` is the number by which
+the end of the leg is accepted.  Between two legs `saved` has what the next one goes on with, `due` when it begins at the latest,
+and `webhook` whose event lets it begin at once.  `leg` counts what is planned: a worker begins the leg whose number it was rung for,
+or none.  What is due is judged by the store's clock alone.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg
+from scenarioctl.model.notifications import write_targets
+from scenarioctl.stores import JobPage
+from scenarioctl.stores import job_statements as statements
+from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
+from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
+from scenarioctl.stores.operations import Operation, Ring, Row, find
+from scenarioctl.stores.rows import JOB_WIDTH, read_job
+from scenarioctl.stores.runs import SOON, Lines, add_lines
+from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
+from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
+
+#: Nanoseconds after which a leg that is due and was rung for is rung for again.
+_LATE = 10 * SECOND
+_SILENT = 60 * SECOND
+#: Jobs that one transaction rings for, or plans.
+_AT_ONCE = 500
+
+
+def now() -> Operation[int]:
+    """Return the store's clock, in nanoseconds since 1970."""
+    row = yield from find(statements.NOW)
+    return int(row[0]) if row else 0
+
+
+def get(id: str) -> Operation[Job | None]:
+    row = yield from find(statements.FIND_JOB, id=id)
+    if row is None:
+        raise unknown(id)
+    return None if row[0] is None else read_job(row)
+
+
+def start(job: Job) -> Operation[bool]:
+    check_job(job)
+    yield statements.LOCK_JOB, {"id": job.id}
+    former = yield from get(job.id)
+    if former is not None and former.state is JobState.RUNNING:
+        return False
+    moment = yield from now()
+    values = {
+        "id": job.id,
+        "due": job.due,
+        "planned": job.planned,
+        "changed": job.changed,
+        "schedule": write_schedule(job.schedule),
+        "notify": write_targets(job.notify),
+        "rung": _rung(job.due, moment),
+        "epoch": 0 if former is None else former.epoch,
+    }
+    # Of two that start it at the same time, one does.
+    started = yield from find(statements.START_JOB, **values)
+    if started is None:
+        return False
+    yield from _ring([(job.id, started[0], job.due)], moment)
+    return True
+
+
+def change(id: str, change: Callable[[Job], JobChange | None]) -> Operation[Job | None]:
+    row = yield from find(statements.LOCK_JOB, id=id)
+    if row is None:
+        # None, or raises NotFound.
+        return (yield from get(id))
+    job, (leg, saved) = read_job(row), row[JOB_WIDTH:]
+    wanted = change(job)
+    if wanted is None:
+        return job
+    changed = wanted.job
+    check_job(changed)
+    yield from _change(changed, leg=leg, former=job, ends=wanted.ends_run and bool(saved or job.owner))
+    if wanted.lines:
+        yield from add_lines([Lines(job=id, texts=wanted.lines, written=wanted.written)])
+    return changed
+
+
+def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
+    """Store *job* in place of *former*; *ends*: its run in progress is over."""
+    is_free = ends or not former.owner
+    # A leg in progress plans the next one.  Else a new due time is another leg.
+    moves = is_free and (ends or job.due != former.due)
+    moment = yield from now()
+    values = {
+        "id": job.id,
+        "state": job.state.value,
+        "due": job.due,
+        "planned": job.planned,
+        "changed": job.changed,
+        "reason": job.reason,
+        "schedule": write_schedule(job.schedule),
+        "notify": write_targets(job.notify),
+        "leg": leg + moves,
+        "moves": int(moves),
+        "ends": int(ends),
+        "rung": _rung(job.due, moment),
+    }
+    yield statements.CHANGE_JOB, values
+    if moves:
+        yield from _ring([(job.id, leg + 1, job.due)], moment)
+
+
+def _rung(due: int | None, moment: int) -> int:
+    """Return when a leg was rung for that is planned at *moment*; 0 if that is still to be done."""
+    return moment if due is not None and due <= moment + SOON else 0
+
+
+def _ring(legs: Sequence[tuple[str, int, int | None]], moment: int) -> Operation[None]:
+    """Ring for those of *legs* (job, number, due time) that are due soon."""
+    soon = [(id, leg, due) for id, leg, due in legs if due is not None and due <= moment + SOON]
+    if soon:
+        yield Ring(soon)
+
+
+def list_page(*, limit: int, after: str, state: JobState | None, failing: bool) -> Operation[JobPage]:
+    condition = "j.state = :state" if state is not None else "1 = 1"
+    if failing:
+        condition = statements.FAILING
+    position = read_job_cursor(after) if after else (0, "")
+    asked = statements.LIST_JOBS.format(
+        condition=condition, behind="AND (j.changed, j.id) < (:changed, :id)" if after else ""
+    )
+    rows = yield (
+        asked,
+        {"state": state and state.value, "changed": position[0], "id": position[1], "limit": limit + 1},
+    )
+    found = [row[1:] for row in rows if row[1] is not None]
+    # As it is in the row, which may be damaged.
+    last = found[limit - 1] if len(found) > limit else None
+    return JobPage(
+        items=tuple(read_job(row) for row in found[:limit]),
+        total=rows[0][0],
+        next=write_job_cursor(id=last[0], changed=last[3]) if last else "",
+    )
+
+
+def count_drafts(ids: Sequence[str], *, now: int) -> Operation[dict[str, int]]:
+    return dict((yield statements.COUNT_DRAFTS, {"ids": list(ids), "now": now}))
+
+
+def waiting_drafts(*, now: int, soon: int, limit: int) -> Operation[WaitingDrafts]:
+    rows = yield statements.WAITING_DRAFTS, {"now": now}
+    shown = [job for job, _, _ in rows[:limit]]
+    counts: dict[str, int] = dict((yield statements.COUNT_WAITING_DRAFTS, {"now": now, "ids": shown}))
+    return WaitingDrafts(
+        items=tuple(
+            # Without a count, it was sent between the two questions.
+            WaitingDraft(job=job, seq=seq, expires=expires, count=counts.get(job, 1))
+            for job, seq, expires in rows[:limit]
+        ),
+        total=len(rows),
+        expiring=sum(expires <= soon for _, _, expires in rows),
+    )
+
+
+def count_by_state() -> Operation[dict[JobState, int]]:
+    counts: dict[str, int] = dict((yield statements.COUNT_JOBS, {}))
+    return {state: counts.get(state.value, 0) for state in JobState}
+
+
+def count_waiting() -> Operation[int]:
+    """Return how many runs wait for a webhook or a delay."""
+    row = yield from find(statements.COUNT_WAITING)
+    return int(row[0]) if row else 0
+
+
+def count_workers() -> Operation[int]:
+    """Return how many workers have a lease."""
+    row = yield from find(statements.COUNT_WORKERS)
+    return int(row[0]) if row else 0
+
+
+def count_late() -> Operation[int]:
+    """Return how many legs are late, so that a worker should have begun them."""
+    row = yield from find(statements.COUNT_LATE, late=_LATE)
+    return int(row[0]) if row else 0
+
+
+def count_stalled(*, silent: int) -> Operation[int]:
+    """Return how many legs are in progress whose owner has had no lease for so many nanoseconds."""
+    row = yield from find(statements.COUNT_STALLED, silent=silent)
+    return int(row[0]) if row else 0
+
+
+def next_due() -> Operation[int | None]:
+    # The bound leaves out NULL, and damaged values that are not numbers.
+    row = yield from find(statements.NEXT_DUE, most=INTEGER_MAX)
+    return row[0] if row else None
+
+
+def until_due() -> Operation[int | None]:
+    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is."""
+    due = yield from next_due()
+    return None if due is None else due - (yield from now())
+
+
+def find_due(limit: int) -> Operation[list[tuple[str, int]]]:
+    return [(id, leg) for id, leg in (yield statements.FIND_DUE, {"limit": limit})]
+
+
+def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
+    row = yield from find(statements.BEGIN_LEG, id=id, leg=leg, owner=owner)
+    if row is None:
+        return None
+    job, (attempts, begun, saved, moment, repeats, blob, summary) = read_job(row), row[JOB_WIDTH:]
+    trouble = DAMAGED if job.state is not JobState.RUNNING else ""
+    if not isinstance(blob, bytes) or not isinstance(summary, str):
+        trouble = SCENARIO_DAMAGED
+    if trouble:
+        # What can't be read must neither stop the others nor stay due forever.
+        yield statements.PAUSE_DAMAGED, {"id": id, "reason": trouble, "now": moment}
+        return None
+    interrupted = attempts > 1
+    return Leg(
+        job=job,
+        blob=blob,
+        summary=summary,
+        now=moment,
+        saved=saved,
+        interrupted=interrupted,
+        logged=begun == 2,
+        repeats=bool(repeats) and not saved,
+    )
+
+
+def renew(owner: str, *, lease: int) -> Operation[set[str]]:
+    yield statements.RENEW_LEASE, {"owner": owner, "lease": lease}
+    return {id for (id,) in (yield statements.JOBS_OF_OWNER, {"owner": owner})}
+
+
+def owners() -> Operation[set[str]]:
+    return {owner for (owner,) in (yield statements.OWNERS, {})}
+
+
+def lapsed_owners() -> Operation[set[str]]:
+    """Return the owners of legs whose lease has run out, or is gone."""
+    return {owner for (owner,) in (yield statements.LAPSED_OWNERS, {})}
+
+
+def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[int]:
+    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many."""
+    moment = yield from now()
+    values: dict[str, Any] = {"owners": list(owners), "rung": moment}
+    if jobs is None:
+        yield statements.REMOVE_LEASES, {"owners": list(owners)}
+        freed = yield statements.FREE_LEGS, values
+    else:
+        freed = yield statements.FREE_SOME_LEGS, {**values, "jobs": list(jobs)}
+    yield from _ring([(id, leg, due) for id, leg, due in freed], moment)
+    return len(freed)
+
+
+def ring_due() -> Operation[int]:
+    """Ring for legs that are due soon, and again for those that nobody begins; return how many, 0 at the end."""
+    rung = yield statements.RING_DUE, {"soon": SOON, "late": _LATE, "silent": _SILENT, "limit": _AT_ONCE}
+    yield from _ring_anew(rung)
+    return len(rung)
+
+
+def _ring_anew(rows: Sequence[Row]) -> Operation[None]:
+    if rows:
+        yield Ring([(id, leg, due) for id, leg, due in rows])
+
+
+def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
+    """Plan some of the jobs with an id above *after* that are due later than their schedule ever plans: the clock was set back.
+
+    Return those that were looked at, and which have another time now; none at the end.
+    """
+    from scenarioctl.schedules import first_times
+
+    moment = yield from now()
+    rows = yield statements.JOBS_AHEAD, {"after": after, "now": moment + SECOND, "limit": _AT_ONCE}
+    seen = []
+    for row in rows:
+        job, leg = read_job(row), row[JOB_WIDTH]
+        seen.append((job.id, False))
+        if job.state is not JobState.RUNNING or job.due is None:
+            continue
+        schedule = job.schedule
+        if schedule.cron:
+            times = first_times(schedule, moment)
+            due, planned = times.due, times.planned
+        else:
+            due = planned = moment + schedule.every
+        if (job.planned or 0) > planned and job.due > due + schedule.jitter:
+            moved = Job(**{**vars(job), "due": due, "planned": planned})
+            yield from _change(moved, leg=leg, former=job, ends=False)
+            seen[-1] = (job.id, True)
+    return seen

@@ -1,0 +1,372 @@
+"""What a leg of a run does: from the leg that a worker has begun to what the store keeps of it."""
+
+import asyncio
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.jobs import (
+    PAUSED,
+    SECOND,
+    SLEEPING,
+    FinishedRun,
+    Job,
+    Leg,
+    MempoolDraft,
+    Overlap,
+    RunWait,
+)
+from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
+from scenarioctl.operations.stored_diagrams import open_blob
+from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
+from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.notices import notices_of_run
+from scenarioctl.worker.pace import Pace
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run, Wait
+
+log = logging.getLogger("scenarioctl.worker")
+
+STARTING = "Starting worker"
+#: Why a leg is not stored, or canceled.
+NOT_OURS = "its job was stopped or changed, its scenario was deleted, or another worker has it"
+_DAMAGED = "what the run goes on with is damaged in the store"
+#: What is saved of a run that waits.
+_SAVED = {"scenario", "planned", "started", "since", "lines", "drafts", "run"}
+#: The most characters that a run carries over a wait.
+STATE_MAX = 4 * 1024 * 1024
+
+
+@dataclass(kw_only=True)
+class _Outcome:
+    """What a run has done so far."""
+
+    planned: int
+    started: int
+    #: Lines and drafts of this leg.
+    lines: list[str]
+    drafts: tuple[MempoolDraft, ...] = ()
+    used: dict[str, int] = field(default_factory=dict)
+    failure: str = ""
+    #: False for a planned time that is skipped.
+    ran: bool = True
+    #: What it waits for at the end of the leg, and the text that the next leg goes on with.
+    wait: "Wait | None" = None
+    saved: str = ""
+    #: How many lines and drafts earlier legs have left.
+    former_lines: int = 0
+    former_drafts: int = 0
+    #: The run itself; None until its scenario has been read.
+    run: "Run | None" = None
+
+
+class RunningLeg:
+    """A leg in progress.  All its decisions go by the store's clock, which it knows from the beginning of the leg on."""
+
+    def __init__(
+        self,
+        app: Application,
+        leg: Leg,
+        *,
+        owner: str,
+        pace: Pace,
+        counts: Counts,
+        at_store: asyncio.Semaphore,
+        monotonic: Callable[[], int],
+    ) -> None:
+        self.leg = leg
+        #: Only storing is left, which a renewal that saw the old state must not cancel.
+        self.finishing = False
+        #: The task that performs it.
+        self.task: asyncio.Task[None] | None = None
+        self._app = app
+        self._owner = owner
+        self._pace = pace
+        self._counts = counts
+        self._at_store = at_store
+        self._monotonic = monotonic
+        self._began = monotonic()
+        #: The time that it is for, if that isn't the one that its job had.
+        self._planned: int | None = None
+        #: Lines that are in the log already.
+        self._logged = 0
+        #: The task that notes lines in the store.
+        self._noting: asyncio.Task[None] | None = None
+
+    async def perform(self) -> FinishedRun:
+        """Take the leg, store what it leaves behind, whatever happens to it, and return that."""
+        run = await self._execute()
+        self.finishing = True
+        if self._noting is not None:
+            # It may have been in progress when the leg was canceled.
+            await asyncio.wait({self._noting})
+            run = replace(run, lines=run.lines[self._logged :])
+        await self._keep(run)
+        return run
+
+    def _now(self) -> int:
+        """Return the store's clock."""
+        return self.leg.now + self._monotonic() - self._began
+
+    async def _execute(self) -> FinishedRun:
+        leg, job = self.leg, self.leg.job
+        outcome = _Outcome(planned=_planned(job, leg.now), started=leg.now, lines=[])
+        try:
+            if leg.interrupted:
+                # However late it is.  HTTP requests may be sent a second time.
+                self._counts.taken_over += 1
+                outcome.lines.append("The last attempt at this run was interrupted; running it again")
+            if not leg.saved and not self._begin(outcome):
+                outcome.ran = False
+                return self._finished(outcome)
+            if outcome.lines and not leg.logged:
+                # Clients read the log meanwhile.
+                await self._log(outcome.lines)
+            await self._run(outcome)
+        except ScenarioctlError as error:
+            outcome.failure = str(error)
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and self.task is not None and self.task.cancelling():
+                raise
+            # A bug in one job must not take the other jobs down.  And if something that the run shares was canceled, but
+            # not the run itself, the run must still be stored: its job would stay ours forever.
+            outcome.failure = self._report(job.id, error)
+        return self._finished(outcome)
+
+    def _begin(self, outcome: _Outcome) -> bool:
+        """Find out for which time a run is that begins; False if it comes too late."""
+        leg, job = self.leg, self.leg.job
+        if leg.repeats:
+            outcome.lines.append("1 planned run was skipped, it was done before the clock was set back")
+            return False
+        if not leg.interrupted:
+            due = leg.now if job.due is None else job.due
+            planned, missed = caught_up(job.schedule, outcome.planned, due, leg.now, first=not job.runs)
+            if missed:
+                self._counts.left_out += missed
+                whom = "it" if missed == 1 else "them"
+                outcome.lines.append(f"{_planned_runs(missed, job)} missed while no worker ran {whom}")
+            if planned is None:
+                return False
+            outcome.planned = self._planned = planned
+        if not job.runs and not leg.logged:
+            outcome.lines.insert(0, STARTING)
+        return True
+
+    async def _run(self, outcome: _Outcome) -> None:
+        from scenarioctl.actions.running import Run
+
+        leg, job = self.leg, self.leg.job
+        saved = _read_saved(leg.saved) if leg.saved else {}
+        if saved:
+            outcome.planned, outcome.started = saved["planned"], saved["started"]
+            outcome.former_lines, outcome.former_drafts = saved["lines"], saved["drafts"]
+        async with self._app.session() as session:
+            run = Run(
+                session,
+                job.id,
+                await open_blob(session, leg.blob, job.id),
+                summary=leg.summary,
+                key=f"{job.id} {outcome.planned}",
+                clock=self._now,
+                on_step=lambda: self._log([*outcome.lines, *run.lines]),
+            )
+            if saved:
+                _restore(run, saved, leg)
+            outcome.run = run
+            waited = max(0, self._now() - saved["since"]) / SECOND if saved else 0.0
+            try:
+                wait = await carry_out(run, timeout=job.schedule.timeout, waited=waited)
+                if wait is not None:
+                    outcome.saved = self._save(run, outcome)
+                    outcome.wait = wait
+                else:
+                    outcome.failure = run.failure
+            finally:
+                outcome.lines += run.lines
+                outcome.drafts = tuple(run.drafts)
+                outcome.used = dict(run.used_events)
+
+    def _save(self, run: "Run", outcome: _Outcome) -> str:
+        saved = {
+            "scenario": _revision(self.leg),
+            "planned": outcome.planned,
+            "started": outcome.started,
+            "since": self._now(),
+            "lines": outcome.former_lines + len(outcome.lines) + len(run.lines),
+            "drafts": outcome.former_drafts + len(run.drafts),
+            "run": run.save(),
+        }
+        text = json.dumps(saved)
+        if len(text) > STATE_MAX:
+            raise InvalidRequest(
+                f"the run has collected {len(text)} characters of data, and can't wait with more than {STATE_MAX}"
+            )
+        return text
+
+    def _finished(self, outcome: _Outcome) -> FinishedRun:
+        """Return what the store keeps of a leg, with the time of the next one."""
+        run = FinishedRun(
+            job=self.leg.job.id,
+            epoch=self.leg.job.epoch,
+            owner=self._owner,
+            planned=outcome.planned,
+            started=outcome.started,
+            finished=self._now(),
+            lines=tuple(outcome.lines),
+            drafts=outcome.drafts,
+            used_events=outcome.used,
+            former_lines=outcome.former_lines,
+            former_drafts=outcome.former_drafts,
+        )
+        run = self._waiting(run, outcome) if outcome.wait is not None else self._ended(run, outcome)
+        targets = (*self.leg.job.notify, *self._app.settings.notify)
+        # None if nobody asked for any.
+        return replace(run, notifications=notices_of_run(run, targets)) if targets else run
+
+    def _waiting(self, run: FinishedRun, outcome: _Outcome) -> FinishedRun:
+        wait, reached = outcome.wait, outcome.run
+        if wait is None or reached is None:
+            raise RuntimeError("only a run that has begun waits")
+        until = json.loads(outcome.saved)["since"] + math.ceil(wait.seconds * SECOND)
+        stored = RunWait(
+            step=wait.step, number=reached.number, webhook=wait.webhook, until=until, saved=outcome.saved
+        )
+        return replace(run, wait=stored, due=until, ran=False)
+
+    def _ended(self, run: FinishedRun, outcome: _Outcome) -> FinishedRun:
+        job = self.leg.job
+        lines = [*run.lines, *(closing_lines(outcome.run, outcome.failure) if outcome.ran else ())]
+        times: Times | None = None
+        failures = job.failures + 1
+        if outcome.failure and job.schedule.pauses(failures):
+            lines.append(
+                f"{PAUSED}the run failed" if failures == 1 else f"{PAUSED}{failures} runs in a row failed"
+            )
+        else:
+            # A skipped time must not be queued either.
+            schedule = job.schedule if outcome.ran else replace(job.schedule, overlap=Overlap.SKIP)
+            try:
+                times = next_times(schedule, outcome.planned, run.finished)
+            except Exception as error:
+                # The machine may not have the time zone any more.
+                lines.append(self._report(job.id, error))
+                lines.append(f"{PAUSED}there is no next time")
+        if times is not None:
+            if outcome.ran and times.missed:
+                skipped = _planned_runs(times.missed, job)
+                lines.append(f"{skipped} skipped, this one took longer than the interval")
+            lines.append(SLEEPING)
+        return replace(
+            run,
+            lines=tuple(lines),
+            failure=outcome.failure,
+            steps=outcome.run.outcomes if outcome.run is not None else {},
+            due=times.due if times else None,
+            next_planned=times.planned if times else None,
+            schedule=job.schedule,
+            ran=outcome.ran,
+        )
+
+    def _report(self, id: str, error: BaseException) -> str:
+        """Log a bug with its traceback, and return the line for the job's own log."""
+        self._counts.bugs += 1
+        log.error("a bug showed in job %s", id, exc_info=error)
+        return (
+            f"this is a bug in scenarioctl ({type(error).__name__}: {shorten(str(error), 200)}); "
+            "the daemon's log has the traceback"
+        )
+
+    async def _keep(self, run: FinishedRun) -> None:
+        """Store *run*, and retry until that succeeds: nothing of it may be lost while its job is ours."""
+        delay = self._pace.retry
+        retention = retention_of(self._app.settings)
+        while True:
+            try:
+                # The store itself lets legs that end together take one turn.
+                kept = await self._app.store.finish_run(run, retention=retention)
+                break
+            except ScenarioctlError as error:
+                self._counts.store_errors += 1
+                trouble = "a run of job %s can't be stored; retrying in %.1f s: %s"
+                log.error(trouble, run.job, delay, error)  # noqa: TRY400
+            except Exception as error:
+                # The store refuses something in it: store the rest.
+                outcome = _Outcome(planned=run.planned, started=run.started, lines=[])
+                outcome.failure = self._report(run.job, error)
+                run = self._finished(outcome)
+            await self._app.sleep(delay)
+            delay = min(delay * 2, self._pace.patience)
+        if not kept:
+            self._counts.lost += 1
+            log.warning("a run of job %s is not kept: %s", run.job, NOT_OURS)
+        elif run.ran:
+            self._counts.executed += 1
+            if run.failure:
+                self._counts.failed += 1
+                outcome_text = "failed" if run.due is not None else "failed, the job is paused"
+                log.warning("a run of job %s %s: %s", run.job, outcome_text, run.failure)
+
+    async def _log(self, lines: list[str]) -> None:
+        """Store what the leg has logged so far."""
+        self._noting = asyncio.create_task(self._note(lines))
+        # If the leg is canceled meanwhile, its lines must be written exactly once.
+        await asyncio.shield(self._noting)
+
+    async def _note(self, lines: list[str]) -> None:
+        job = self.leg.job
+        fresh = tuple(lines[self._logged :])
+        try:
+            async with self._at_store:
+                marked = await self._app.store.add_lines(
+                    job.id, epoch=job.epoch, lines=fresh, now=self._now(), planned=self._planned
+                )
+            if marked:
+                self._logged += len(fresh)
+        except ScenarioctlError as error:
+            # The lines are stored at the end of the leg.
+            log.warning("lines of job %s were not stored yet: %s", job.id, error)
+
+
+def _read_saved(text: str) -> dict[str, Any]:
+    """Return what a leg goes on with; a run whose row is damaged fails."""
+    try:
+        saved = json.loads(text)
+        if isinstance(saved, dict) and set(saved) >= _SAVED:
+            return saved
+    except ValueError:
+        pass
+    raise InvalidRequest(_DAMAGED)
+
+
+def _restore(run: "Run", saved: Mapping[str, Any], leg: Leg) -> None:
+    if saved["scenario"] != _revision(leg):
+        raise InvalidRequest("the scenario was changed while the run waited")
+    try:
+        run.restore(saved["run"])
+    except (KeyError, TypeError, ValueError):
+        raise InvalidRequest(_DAMAGED) from None
+
+
+def _revision(leg: Leg) -> str:
+    return sha256(leg.blob).hexdigest()[:16]
+
+
+def _planned(job: Job, now: int) -> int:
+    if job.planned is not None:
+        return job.planned
+    return now if job.due is None else job.due
+
+
+def _planned_runs(count: int, job: Job) -> str:
+    """Return the beginning of a sentence about so many runs."""
+    if job.schedule.cron and count >= COUNTED:
+        return f"{COUNTED} or more planned runs were"
+    return "1 planned run was" if count == 1 else f"{count} planned runs were"

@@ -1,0 +1,167 @@
+"""The legs in progress of a worker."""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.jobs import SECOND, MempoolDraft
+from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.identity import is_gone
+from scenarioctl.worker.leg import NOT_OURS, RunningLeg
+from scenarioctl.worker.pace import Pace
+
+log = logging.getLogger("scenarioctl.worker")
+
+
+class Legs:
+    """Begins legs, and keeps those in progress."""
+
+    def __init__(
+        self,
+        app: Application,
+        *,
+        owner: str,
+        pace: Pace,
+        counts: Counts,
+        at_store: int,
+        monotonic: Callable[[], int],
+        on_draft: Callable[[MempoolDraft], None],
+        on_notices: Callable[[], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self.owner = owner
+        self.pace = pace
+        self.counts = counts
+        self._app = app
+        #: Legs take turns at a store that has few connections, of which they leave some to others.
+        self._at_store = asyncio.Semaphore(at_store)
+        self._monotonic = monotonic
+        self._on_draft = on_draft
+        #: Called when legs have left notifications.
+        self._on_notices = on_notices
+        #: Called when one has ended.
+        self._on_end = on_end
+        #: Job -> its leg in progress.
+        self._by_job: dict[str, RunningLeg] = {}
+        #: Jobs whose leg is about to begin.
+        self._beginning: Counter[str] = Counter()
+        #: Jobs that the store says are ours, and of which we know nothing.
+        self._stray: set[str] = set()
+        #: When the lease was last renewed, and when that last failed, by the monotonic clock.
+        self._renewed: int | None = None
+        self._failed: int | None = None
+        self._renewing = asyncio.Lock()
+
+    def __len__(self) -> int:
+        return len(self._by_job)
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """Return the tasks of all legs."""
+        return [leg.task for leg in self._by_job.values() if leg.task is not None]
+
+    async def begin(self, job: str, number: int) -> asyncio.Task[None] | None:
+        """Begin the leg with this number, and return its task; None if it is not to be begun: by now it is another one's."""
+        await self._have_lease()
+        self._beginning[job] += 1
+        try:
+            async with self._at_store:
+                begun = await self._app.store.begin_leg(job, leg=number, owner=self.owner)
+        finally:
+            self._beginning[job] -= 1
+        if begun is None:
+            return None
+        before = self._by_job.get(job)
+        if before is not None and before.task is not None:
+            # We lost the job, and have it again; the store does not keep the older leg.
+            before.task.cancel()
+        leg = self._by_job[job] = RunningLeg(
+            self._app,
+            begun,
+            owner=self.owner,
+            pace=self.pace,
+            counts=self.counts,
+            at_store=self._at_store,
+            monotonic=self._monotonic,
+        )
+        leg.task = task = asyncio.create_task(self._perform(leg), name=f"job {job}")
+        task.add_done_callback(lambda _: self._ended(leg))
+        return task
+
+    async def renew(self) -> None:
+        """Keep our legs, and give up those whose job is not ours any more."""
+        before = dict(self._by_job)
+        try:
+            ours = await self._app.store.renew_lease(self.owner, lease=round(self.pace.lease * SECOND))
+        except ScenarioctlError:
+            self._failed = self._monotonic()
+            raise
+        self._renewed = self._monotonic()
+        for job, leg in before.items():
+            if (
+                job not in ours
+                and self._by_job.get(job) is leg
+                and not leg.finishing
+                and leg.task is not None
+            ):
+                self.counts.lost += 1
+                log.warning("a run of job %s is given up: %s", job, NOT_OURS)
+                leg.task.cancel()
+        # The store's answer was lost when it began.  Another answer may be on its way: only what is unknown twice is stray.
+        unknown = {job for job in ours if job not in self._by_job and not self._beginning[job]}
+        if stray := unknown & self._stray:
+            await self._app.store.free_legs([self.owner], jobs=stray)
+        self._stray = unknown - self._stray
+
+    async def _have_lease(self) -> None:
+        """Renew the lease unless that was done a moment ago: a leg of an owner without one is taken over."""
+        async with self._renewing:
+            if self._renewed is None or self._monotonic() - self._renewed >= self.pace.renew * SECOND:
+                await self.renew()
+
+    async def take_over(self) -> bool:
+        """Free the legs of workers that have ended or are silent, and return whether there were any."""
+        store = self._app.store
+        others = await store.leg_owners() - {self.owner}
+        gone = {owner for owner in others if is_gone(owner)}
+        if others - gone and not self._was_away():
+            gone |= await store.lapsed_owners() - {self.owner}
+        if not gone:
+            return False
+        freed = await store.free_legs(gone)
+        log.warning("a worker ended without stopping; its runs in progress: %d", freed)
+        return True
+
+    def _was_away(self) -> bool:
+        """Return whether the store was out of reach within a lease: the others were silent because of that, too."""
+        if self._failed is None:
+            return False
+        return self._monotonic() - self._failed < self.pace.lease * SECOND
+
+    async def let_end(self) -> None:
+        """Wait, within the grace, for legs that end soon."""
+        deadline = time.monotonic() + self.pace.grace
+        while time.monotonic() < deadline and (tasks := self.tasks()):
+            await asyncio.wait(tasks, timeout=0.1)
+
+    async def leave(self) -> int:
+        """Give back the legs that are still ours; return how many."""
+        return await self._app.store.free_legs([self.owner])
+
+    async def _perform(self, leg: RunningLeg) -> None:
+        finished = await leg.perform()
+        for draft in finished.drafts:
+            self._on_draft(draft)
+        if finished.notifications:
+            self._on_notices()
+
+    def _ended(self, leg: RunningLeg) -> None:
+        job = leg.leg.job.id
+        if self._by_job.get(job) is leg:
+            del self._by_job[job]
+        self._on_end()
+        if leg.task is not None and not leg.task.cancelled() and (error := leg.task.exception()):
+            log.error("a run of job %s was lost", job, exc_info=error)

@@ -1,0 +1,185 @@
+"""The bell of a store on PostgreSQL: procrastinate, as an at-least-once queue.
+
+The store defers a task for each leg, in the transaction that plans it; the task's arguments are the job and the number of its leg.
+Which worker takes the leg is decided by `Legs.begin`, so a task that is lost, doubled or stale does no harm: a chore defers again what
+is due and was not begun.  procrastinate's worker ends with an error of the database, and is started anew.
+"""
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import DeleteJobCondition, Status
+from psycopg_pool import AsyncConnectionPool
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.stores.postgres.connections import find_pooler
+from scenarioctl.stores.postgres.deferrals import QUEUE, TASK
+from scenarioctl.worker.legs import Legs
+
+log = logging.getLogger("scenarioctl.worker")
+
+_ENDED = "procrastinate's worker ended"
+#: Legs in progress of one worker: they take as long as their requests.
+_CONCURRENCY = 20
+#: Connections of procrastinate: one listens, the others fetch and finish tasks.
+_CONNECTIONS = 5
+#: Seconds to wait for one of them.
+_PATIENCE = 2.0
+#: Seconds for legs to end in tests.
+_LONG = 3600.0
+#: Leases after which a task whose worker is silent is dropped.
+_FORGOTTEN = 6
+
+
+class ProcrastinateBell:
+    """Begins the legs that procrastinate's worker is given."""
+
+    is_shared = True
+
+    def __init__(self, app: Application, legs: Legs, *, capacity: int) -> None:
+        self._app = app
+        self._legs = legs
+        self._pace = legs.pace
+        self._capacity = capacity
+        self._begun = 0
+        self._retry = self._pace.retry
+        self._stopping = False
+        self._pool: AsyncConnectionPool[Any] | None = None
+        self._engine = App(connector=PsycopgConnector())
+        self._engine.task(name=TASK, queue=QUEUE)(self._take)
+
+    @property
+    def last_beat(self) -> float:
+        # procrastinate's worker is a task of this loop: while that turns, it does.
+        return time.monotonic()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        stopped = asyncio.create_task(stop.wait())
+        serving: asyncio.Task[None] | None = None
+        try:
+            while not stop.is_set():
+                serving = asyncio.create_task(self._serve(), name="procrastinate")
+                await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                if serving.done():
+                    self._back_off(serving.exception())
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self._retry):
+                            await stop.wait()
+        finally:
+            self._stopping = True
+            stopped.cancel()
+            if serving is not None:
+                serving.cancel()
+                # It waits for its tasks, which end when their legs are canceled.
+                self._serving = serving
+
+    async def run_due(self) -> bool:
+        before = self._begun
+        await self._serve(until_idle=True)
+        await self._close()
+        return self._begun > before
+
+    def wake(self) -> None:
+        """Do nothing: procrastinate hears of what is deferred."""
+
+    async def ring_due(self) -> None:
+        while await self._app.store.ring_due():
+            pass
+        if self._pool is None:
+            return
+        manager = self._engine.job_manager
+        silent = await manager.get_stalled_jobs(
+            queue=QUEUE, seconds_since_heartbeat=_FORGOTTEN * self._pace.lease
+        )
+        for task in silent:
+            # Its leg was taken over.
+            if task.id is not None:
+                await manager.finish_job_by_id_async(task.id, status=Status.ABORTED, delete_job=True)
+
+    async def leave(self) -> None:
+        serving = getattr(self, "_serving", None)
+        if serving is not None:
+            await asyncio.wait({serving}, timeout=5 * _PATIENCE)
+            if serving.done() and not serving.cancelled():
+                # It can't say that it leaves: others notice.
+                serving.exception()
+        await self._close()
+
+    async def _serve(self, *, until_idle: bool = False) -> None:
+        await self._open()
+        await self._engine.run_worker_async(
+            queues=[QUEUE],
+            wait=not until_idle,
+            concurrency=min(self._capacity, _CONCURRENCY),
+            # Due times come without a notification.
+            fetch_job_polling_interval=self._pace.poll,
+            shutdown_graceful_timeout=_LONG if until_idle else 0,
+            delete_jobs=DeleteJobCondition.ALWAYS,
+            install_signal_handlers=False,
+            update_heartbeat_interval=self._pace.renew,
+            stalled_worker_timeout=_FORGOTTEN * self._pace.lease,
+        )
+
+    async def _take(self, job: str, leg: int) -> None:
+        if self._stopping:
+            return
+        try:
+            task = await self._legs.begin(job, leg)
+        except ScenarioctlError as error:
+            self._legs.counts.store_errors += 1
+            log.warning("job %s can't begin, and is rung for again: %s", job, error)
+            return
+        except Exception:
+            log.exception("a bug showed when job %s began", job)
+            return
+        self._retry = self._pace.retry
+        if task is not None:
+            self._begun += 1
+            await asyncio.wait({task})
+
+    async def _open(self) -> None:
+        if self._pool is not None:
+            return
+        # They tell of each attempt that fails, with tracebacks; we say what that means, once.
+        for name in ("procrastinate", "psycopg.pool"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._pool = AsyncConnectionPool(
+            self._app.store.engine_address(),
+            configure=_configure,
+            min_size=1,
+            max_size=_CONNECTIONS,
+            timeout=_PATIENCE,
+            # A server that is back is found by the next attempt, not after the pauses of the pool.
+            reconnect_timeout=_PATIENCE,
+            open=False,
+            name="bell",
+        )
+        await self._pool.open()
+        await self._engine.open_async(self._pool)
+
+    async def _close(self) -> None:
+        if self._pool is not None:
+            await self._engine.close_async()
+            await self._pool.close()
+            self._pool = None
+
+    def _back_off(self, error: BaseException | None) -> None:
+        self._legs.counts.store_errors += 1
+        reason = error.__cause__ if isinstance(error, ConnectorException) else error
+        if isinstance(reason, psycopg.Error):
+            reason = self._app.store.explain(reason)
+        log.error("jobs can't be fetched; retrying in %.1f s: %s", self._retry, reason or _ENDED)
+        self._retry = min(self._retry * 2, self._pace.patience)
+
+
+async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:
+    # procrastinate asks one statement at a time.
+    await connection.set_autocommit(True)
+    await find_pooler(connection)
