@@ -243,6 +243,22 @@ def test_a_silent_stream_says_that_it_lives(
     assert blocks == [{"retry": "2000"}, {"": "alive"}, {"": "alive"}]
 
 
+def test_a_stream_says_that_it_lives_while_others_have_news(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change woke it, and its silence began anew."""
+    monkeypatch.setattr(streams, "_HEARTBEAT", 0.2)
+    monkeypatch.setattr(streams, "_PAUSE", 0.01)
+    tokens = iter(range(10**9))
+
+    async def change_token() -> str:
+        return str(next(tokens))
+
+    monkeypatch.setattr(served.servers.context.app.store, "change_token", change_token)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        assert [stream.block() for _ in range(2)] == [{"retry": "2000"}, {"": "alive"}]
+
+
 def test_streams_are_bounded_and_leave_nothing_behind(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,7 +164,9 @@ class Stream(ABC):
     async def _follow(self, request: web.Request, response: web.StreamResponse, following: Following) -> None:
         follower = self._follower
         tokens = self._access.tokens
+        clock = asyncio.get_running_loop().time
         await send(response, b"retry: 2000\n\n")
+        spoke = clock()
         while not follower.closed:
             if tokens is not self._access.tokens:
                 # A reload changed the tokens; this client's may have been revoked.
@@ -173,12 +175,15 @@ class Stream(ABC):
             # Take the event before reading, so that no change in between is missed.
             changed = following.mark()
             if await following.send_news(response):
+                spoke = clock()
                 continue
             try:
-                async with asyncio.timeout(_HEARTBEAT):
+                # Changes of which this client hears nothing are silence, too.
+                async with asyncio.timeout_at(spoke + _HEARTBEAT):
                     await changed.wait()
             except TimeoutError:
                 await send(response, b": alive\n\n")
+                spoke = clock()
 
 
 class EventStream(Stream):
