@@ -382,6 +382,30 @@ def test_by_an_older_index_nobody_writes(tmp_path: Path, header: str) -> None:
         assert database.execute("SELECT count(*) FROM scenarios").fetchall() == [(40,)]
 
 
+def test_a_process_that_was_killed_between_log_and_index_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.db"
+    index = path.with_name("scenarios.db-shm")
+    # It reads, and so keeps the index from being made anew.
+    reader = open_store(path)
+    put(reader, (f"first-{number}" for number in range(20)))
+    before = index.read_bytes()[: 2 * INDEX_HEADER]
+    with closing(sqlite3.connect(path)) as killed:
+        # What an earlier one has left further behind is no transaction any more.
+        for texts in ("a" * 20_000, "b"):
+            killed.execute("UPDATE scenarios SET summary = ?", (texts,))
+            killed.commit()
+            with index.open("r+b") as file:
+                file.write(before)
+        other = open_store(path)
+
+        put(other, ["second"])
+
+        assert run(other.count_scenarios()) == 21
+        assert killed.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    run(other.close())
+    run(reader.close())
+
+
 def test_a_long_log_that_begins_anew_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # More frames than the first part of the index has, by two processes in turns.
     monkeypatch.setattr("scenarioctl.stores.sqlite.file_guard.LOG_BYTES", 20 * 1024**2)

@@ -70,7 +70,7 @@ def find_end(log: int, index: int, known: LogEnd = LogEnd()) -> LogEnd | None:
     """Return where the log in the open files ends, which ended at *known* before.
 
     None if what was in it then is not there any more, or if the index says something else: so for a moment, while
-    another process writes.  Without *known*, the log must not go on behind what the index tells of.
+    another process writes.  Without *known*, the log must not go on by several transactions behind what the index tells of.
     """
     try:
         return _read_end(log, index, known)
@@ -105,7 +105,7 @@ def _read_end(log: int, index: int, known: LogEnd) -> LogEnd | None:
         if frame[8:16] != salts:
             return None
         pages.append(int.from_bytes(frame[:4], "big").to_bytes(4, sys.byteorder))
-    if is_first and _goes_on(log, frames, step, salts):
+    if is_first and _count_behind(log, frames, frame, header) > 1:
         return None
     end = LogEnd(header, frames, frame, b"".join(pages))
     return end if _is_commit(frame) and _read_pages(index, frames) == end.pages else None
@@ -120,14 +120,34 @@ def _is_begun_anew(header: bytes, salts: bytes, known: LogEnd) -> bool:
     return int.from_bytes(salts[:4], "big") == (LogEnd(header).salt + 1) % _SALTS
 
 
-def _goes_on(log: int, frames: int, step: int, salts: bytes) -> bool:
-    """Return whether there is a transaction behind the first *frames* frames, which the index doesn't tell of (yet)."""
-    number = frames + 1
-    while (frame := _read_frame(log, number, step))[8:16] == salts:
-        if _is_commit(frame):
-            return True
-        number += 1
-    return False
+def _count_behind(log: int, frames: int, frame: bytes, header: bytes) -> int:
+    """Return how many transactions follow the first *frames* frames, of which *frame* is the last; the index doesn't tell of them (yet).
+
+    One may be that of a process which was killed between the log and the index: nobody was told that it is stored, and SQLite writes over
+    it.  What an earlier one has left further behind doesn't belong to the log, by its checksum.
+    """
+    step = _FRAME + int.from_bytes(header[8:12], "big")
+    order = ">" if header[3] & 1 else "<"
+    checksum = frame[16:24] or header[24:32]
+    found = 0
+    while True:
+        following = os.pread(log, step, _HEADER + frames * step)
+        checksum = _add_up(checksum, following[:8] + following[_FRAME:], order)
+        if len(following) < step or following[8:24] != header[16:24] + checksum:
+            return found
+        found += _is_commit(following[:_FRAME])
+        frames += 1
+
+
+def _add_up(checksum: bytes, content: bytes, order: str) -> bytes:
+    """Return the checksum of all before, *checksum*, and *content*."""
+    first, second = struct.unpack(">2I", checksum)
+    content = content[: len(content) // 8 * 8]
+    words = struct.unpack(f"{order}{len(content) // 4}I", content)
+    for even, odd in zip(words[::2], words[1::2], strict=True):
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
+    return struct.pack(">2I", first, second)
 
 
 def _is_commit(frame: bytes) -> bool:
