@@ -92,7 +92,7 @@ def test_a_daemon_has_all_that_it_may_import_before_it_begins() -> None:
 
 def test_a_daemon_with_a_file_as_its_store_has_nothing_of_a_server() -> None:
     libraries = ("psycopg", "psycopg_pool", "procrastinate")
-    ours = ("scenarioctl.stores.postgres", "scenarioctl.worker.procrastinate_dispatch")
+    ours = ("scenarioctl.stores.postgres", "scenarioctl.worker.procrastinate_bell")
 
     assert {name for name in tell()["modules"] if name.startswith((*libraries, *ours))} == set()
 

@@ -34,7 +34,7 @@ _LIBRARIES = (
 )
 #: The store on a PostgreSQL server: its package, and other modules and libraries that it needs.
 _SERVER_STORE = "scenarioctl.stores.postgres"
-_SERVER_DISPATCH = "scenarioctl.worker.procrastinate_dispatch"
+_SERVER_DISPATCH = "scenarioctl.worker.procrastinate_bell"
 _SERVER_LIBRARIES = ("procrastinate.schema", "psycopg_pool")
 #: Packages and modules that a daemon doesn't need.
 _NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE, _SERVER_DISPATCH)
