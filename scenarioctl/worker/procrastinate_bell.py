@@ -52,8 +52,7 @@ class ProcrastinateBell:
         self._retry = self._pace.retry
         self._stopping = False
         self._pool: AsyncConnectionPool[Any] | None = None
-        self._engine = App(connector=PsycopgConnector())
-        self._engine.task(name=TASK, queue=QUEUE)(self._take)
+        self._engine = self._make_engine()
 
     @property
     def last_beat(self) -> float:
@@ -82,8 +81,10 @@ class ProcrastinateBell:
 
     async def run_due(self) -> bool:
         before = self._begun
-        await self._serve(until_idle=True)
-        await self._close()
+        try:
+            await self._serve(until_idle=True)
+        finally:
+            await self._close()
         return self._begun > before
 
     def wake(self) -> None:
@@ -144,6 +145,11 @@ class ProcrastinateBell:
             self._begun += 1
             await asyncio.wait({task})
 
+    def _make_engine(self) -> App:
+        engine = App(connector=PsycopgConnector())
+        engine.task(name=TASK, queue=QUEUE)(self._take)
+        return engine
+
     async def _open(self) -> None:
         if self._pool is not None:
             return
@@ -166,9 +172,10 @@ class ProcrastinateBell:
 
     async def _close(self) -> None:
         if self._pool is not None:
-            await self._engine.close_async()
             await self._pool.close()
             self._pool = None
+            # It would go on with the pool that is closed.
+            self._engine = self._make_engine()
 
     def _back_off(self, error: BaseException | None) -> None:
         self._legs.counts.store_errors += 1
