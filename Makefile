@@ -41,11 +41,11 @@ check: $(VENV)/.developed
 
 # The long sizes: every call of every runtime, 100 000 scenarios, many kills, four times the examples. By hand.
 soak: $(VENV)/.developed
-	$(BIN)/python -m pytest -m "soak or (hypothesis and not acceptance)" --hypothesis-profile soak
+	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m "soak or (hypothesis and not acceptance)" --hypothesis-profile soak
 
 # Against real runtimes: the environment names the endpoints, see docs/live.md.
 live: $(VENV)/.developed
-	$(BIN)/python -m pytest -m live -v -s tests/live
+	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m live -v -s tests/live
 
 # In an environment of its own, installed as a user would install it.
 bench: $(VENV)/.developed

@@ -68,7 +68,17 @@ def _record(module: str, rig: list[str]) -> bool:
     before = path.stat().st_mtime_ns if path.exists() else 0
     try:
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-m", "live", "--tb=short", f"tests/live/{module}.py"],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-o",
+                "faulthandler_timeout=0",
+                "-m",
+                "live",
+                "--tb=short",
+                f"tests/live/{module}.py",
+            ],
             cwd=ROOT,
             env={**os.environ, **endpoints, "SCENARIOCTL_RECORD": "1"},
         )
