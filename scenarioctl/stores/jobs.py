@@ -7,17 +7,19 @@ or none.  What is due is judged by the store's clock alone.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.stores import JobPage
+from scenarioctl.stores import JobPage, ringing
 from scenarioctl.stores import job_statements as statements
 from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
 from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
-from scenarioctl.stores.operations import Operation, Ring, Row, find
+from scenarioctl.stores.operations import Operation, Ring, find
+from scenarioctl.stores.ringing import ring, rung_at
 from scenarioctl.stores.rows import JOB_WIDTH, read_job
-from scenarioctl.stores.runs import SOON, Lines, add_lines
+from scenarioctl.stores.runs import Lines, add_lines
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
@@ -55,14 +57,14 @@ def start(job: Job) -> Operation[bool]:
         "changed": job.changed,
         "schedule": write_schedule(job.schedule),
         "notify": write_targets(job.notify),
-        "rung": _rung(job.due, moment),
+        "rung": rung_at(job.due, moment),
         "epoch": 0 if former is None else former.epoch,
     }
     # Of two that start it at the same time, one does.
     started = yield from find(statements.START_JOB, **values)
     if started is None:
         return False
-    yield from _ring([(job.id, started[0], job.due)], moment)
+    yield from ring([(job.id, started[0], job.due)], moment)
     return True
 
 
@@ -101,23 +103,11 @@ def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
         "leg": leg + moves,
         "moves": int(moves),
         "ends": int(ends),
-        "rung": _rung(job.due, moment),
+        "rung": rung_at(job.due, moment),
     }
     yield statements.CHANGE_JOB, values
     if moves:
-        yield from _ring([(job.id, leg + 1, job.due)], moment)
-
-
-def _rung(due: int | None, moment: int) -> int:
-    """Return when a leg was rung for that is planned at *moment*; 0 if that is still to be done."""
-    return moment if due is not None and due <= moment + SOON else 0
-
-
-def _ring(legs: Sequence[tuple[str, int, int | None]], moment: int) -> Operation[None]:
-    """Ring for those of *legs* (job, number, due time) that are due soon."""
-    soon = [(id, leg, due) for id, leg, due in legs if due is not None and due <= moment + SOON]
-    if soon:
-        yield Ring(soon)
+        yield from ring([(job.id, leg + 1, job.due)], moment)
 
 
 def list_page(*, limit: int, after: str, state: JobState | None, failing: bool) -> Operation[JobPage]:
@@ -218,14 +208,13 @@ def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
         # What can't be read must neither stop the others nor stay due forever.
         yield statements.PAUSE_DAMAGED, {"id": id, "reason": trouble, "now": moment}
         return None
-    interrupted = attempts > 1
     return Leg(
         job=job,
         blob=blob,
         summary=summary,
         now=moment,
         saved=saved,
-        interrupted=interrupted,
+        interrupted=attempts > 1,
         logged=begun == 2,
         repeats=bool(repeats) and not saved,
     )
@@ -254,20 +243,19 @@ def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[
         freed = yield statements.FREE_LEGS, values
     else:
         freed = yield statements.FREE_SOME_LEGS, {**values, "jobs": list(jobs)}
-    yield from _ring([(id, leg, due) for id, leg, due in freed], moment)
+    yield from ring(freed, moment)
     return len(freed)
 
 
 def ring_due() -> Operation[int]:
     """Ring for legs that are due soon, and again for those that nobody begins; return how many, 0 at the end."""
-    rung = yield statements.RING_DUE, {"soon": SOON, "late": _LATE, "silent": _SILENT, "limit": _AT_ONCE}
-    yield from _ring_anew(rung)
+    rung = yield (
+        statements.RING_DUE,
+        {"soon": ringing.SOON, "late": _LATE, "silent": _SILENT, "limit": _AT_ONCE},
+    )
+    if rung:
+        yield Ring([(id, leg, due) for id, leg, due in rung])
     return len(rung)
-
-
-def _ring_anew(rows: Sequence[Row]) -> Operation[None]:
-    if rows:
-        yield Ring([(id, leg, due) for id, leg, due in rows])
 
 
 def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
@@ -292,7 +280,7 @@ def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
         else:
             due = planned = moment + schedule.every
         if (job.planned or 0) > planned and job.due > due + schedule.jitter:
-            moved = Job(**{**vars(job), "due": due, "planned": planned})
+            moved = replace(job, due=due, planned=planned)
             yield from _change(moved, leg=leg, former=job, ends=False)
             seen[-1] = (job.id, True)
     return seen

@@ -5,20 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scenarioctl.model.jobs import SECOND, FinishedRun, Retention
+from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores import job_statements as statements
 from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
 from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, Table
+from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
+from scenarioctl.stores.ringing import ring, rung_at
 from scenarioctl.stores.statements import LOCK_WEBHOOK
 from scenarioctl.stores.texts import clean, cut_line
-
-#: Nanoseconds before its due time at which a leg is rung for.
-SOON = 60 * SECOND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,12 +147,11 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
     rows: list[Row] = []
     for run, plan in plans:
         wait = run.wait if plan.waits else None
-        soon = plan.due is not None and plan.due <= run.finished + SOON
         rows.append(
             (
                 *(run.job, plan.state, plan.due, plan.planned, plan.changed, plan.failures, int(run.ran)),
                 *((run.started, run.finished) if run.ran else (None, None)),
-                *(plan.reason, run.finished if soon else 0),
+                *(plan.reason, rung_at(plan.due, run.finished)),
                 *(
                     (clean(wait.step), wait.number, wait.webhook, clean(wait.saved))
                     if wait
@@ -167,10 +164,7 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
     waiting = [run.job for run, plan in plans if plan.waits and run.wait is not None and run.wait.webhook]
     if waiting:
         legs |= {id: (id, leg, due) for id, leg, due in (yield statements.WAKE_AT_ONCE, {"ids": waiting})}
-    horizon = max(run.finished for run, _ in plans) + SOON
-    rung = [leg for leg in legs.values() if leg[2] is not None and leg[2] <= horizon]
-    if rung:
-        yield Ring(rung)
+    yield from ring(legs.values(), max(run.finished for run, _ in plans))
 
 
 def _excess(run: FinishedRun, retention: Retention, tallies: Sequence[int]) -> tuple[int, int, int]:
