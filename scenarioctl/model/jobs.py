@@ -4,7 +4,7 @@ Times are nanoseconds since 1970, UTC, unless a name says otherwise; durations a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -106,6 +106,11 @@ class Job:
     def in_progress(self) -> bool:
         """Return whether a run has begun, and not ended."""
         return bool(self.owner or self.waiting)
+
+
+def stopped(job: Job, *, now: int) -> Job:
+    """Return *job* as it is once it was stopped, *now*."""
+    return replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
 
 
 @dataclass(frozen=True, kw_only=True)

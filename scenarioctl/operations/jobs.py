@@ -1,7 +1,7 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
@@ -17,6 +17,7 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     MempoolEntry,
     Schedule,
+    stopped,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
@@ -150,18 +151,18 @@ class StopJob:
 
 async def stop_job(app: Application, request: StopJob) -> Result[Done]:
     now = await app.store.now()
-    stopped = False
+    had_to_stop = False
 
     def stop(job: Job) -> JobChange | None:
-        nonlocal stopped
-        stopped = job.state is not JobState.STOPPED
-        if not stopped:
+        nonlocal had_to_stop
+        had_to_stop = job.state is not JobState.STOPPED
+        if not had_to_stop:
             return None
-        end = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
-        return JobChange(job=end, lines=(f"Job stopped{while_waiting(job)}",), written=now, ends_run=True)
+        line = f"Job stopped{while_waiting(job)}"
+        return JobChange(job=stopped(job, now=now), lines=(line,), written=now, ends_run=True)
 
     await app.store.change_job(request.id, stop)
-    return Result(answer={"success": True, "result": "Job stopped" if stopped else "Job not running"})
+    return Result(answer={"success": True, "result": "Job stopped" if had_to_stop else "Job not running"})
 
 
 def while_waiting(job: Job) -> str:

@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from scenarioctl.errors import (
     StoreUnavailable,
     shorten,
 )
-from scenarioctl.model.jobs import LEASE_SECONDS, Job, JobChange, JobState
+from scenarioctl.model.jobs import LEASE_SECONDS, Job, JobChange, JobState, stopped
 from scenarioctl.stores import file_path, open_store, statements
 from scenarioctl.stores.operations import Operation, Row
 from scenarioctl.stores.rows import read_texts
@@ -428,5 +428,4 @@ def _raise_numbers(numbers: Mapping[str, int]) -> Operation[None]:
 
 
 def _stop(job: Job, *, now: int) -> JobChange:
-    stopped = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
-    return JobChange(job=stopped, lines=("Job stopped",), written=now, ends_run=True)
+    return JobChange(job=stopped(job, now=now), lines=("Job stopped",), written=now, ends_run=True)

@@ -12,7 +12,6 @@ from typing import Protocol
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND
-from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.worker.legs import Legs
 
 log = logging.getLogger("scenarioctl.worker")
@@ -49,8 +48,7 @@ class Bell(Protocol):
 
 def choose_bell(app: Application, legs: Legs, *, capacity: int, monotonic: Callable[[], int]) -> Bell:
     """Return the bell that goes with the application's store."""
-    store = app.store
-    if isinstance(store, SqlStore) and store.engine_address():
+    if app.store.engine_address():
         # Part of an extra.
         from scenarioctl.worker.procrastinate_bell import ProcrastinateBell
 

@@ -60,6 +60,8 @@ class _Outcome:
     #: What it waits for at the end of the leg, and the text that the next leg goes on with.
     wait: "Wait | None" = None
     saved: str = ""
+    #: Since when it waits.
+    since: int = 0
     #: How many lines and drafts earlier legs have left.
     former_lines: int = 0
     former_drafts: int = 0
@@ -185,6 +187,7 @@ class RunningLeg:
             try:
                 wait = await carry_out(run, timeout=job.schedule.timeout, waited=waited)
                 if wait is not None:
+                    outcome.since = self._now()
                     outcome.saved = self._save(run, outcome)
                     outcome.wait = wait
                 else:
@@ -199,7 +202,7 @@ class RunningLeg:
             "scenario": _revision(self.leg),
             "planned": outcome.planned,
             "started": outcome.started,
-            "since": self._now(),
+            "since": outcome.since,
             "lines": outcome.former_lines + len(outcome.lines) + len(run.lines),
             "drafts": outcome.former_drafts + len(run.drafts),
             "run": run.save(),
@@ -235,7 +238,7 @@ class RunningLeg:
         wait, reached = outcome.wait, outcome.run
         if wait is None or reached is None:
             raise RuntimeError("only a run that has begun waits")
-        until = json.loads(outcome.saved)["since"] + math.ceil(wait.seconds * SECOND)
+        until = outcome.since + math.ceil(wait.seconds * SECOND)
         stored = RunWait(
             step=wait.step, number=reached.number, webhook=wait.webhook, until=until, saved=outcome.saved
         )

@@ -52,6 +52,8 @@ class ProcrastinateBell:
         self._retry = self._pace.retry
         self._stopping = False
         self._pool: AsyncConnectionPool[Any] | None = None
+        #: procrastinate's worker, which may still wait for its tasks at the stop.
+        self._serving: asyncio.Task[None] | None = None
         self._engine = self._make_engine()
 
     @property
@@ -61,10 +63,9 @@ class ProcrastinateBell:
 
     async def run(self, stop: asyncio.Event) -> None:
         stopped = asyncio.create_task(stop.wait())
-        serving: asyncio.Task[None] | None = None
         try:
             while not stop.is_set():
-                serving = asyncio.create_task(self._serve(), name="procrastinate")
+                serving = self._serving = asyncio.create_task(self._serve(), name="procrastinate")
                 await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
                 if serving.done():
                     self._back_off(serving.exception())
@@ -74,10 +75,9 @@ class ProcrastinateBell:
         finally:
             self._stopping = True
             stopped.cancel()
-            if serving is not None:
-                serving.cancel()
+            if self._serving is not None:
                 # It waits for its tasks, which end when their legs are canceled.
-                self._serving = serving
+                self._serving.cancel()
 
     async def run_due(self) -> bool:
         before = self._begun
@@ -105,7 +105,7 @@ class ProcrastinateBell:
                 await manager.finish_job_by_id_async(task.id, status=Status.ABORTED, delete_job=True)
 
     async def leave(self) -> None:
-        serving = getattr(self, "_serving", None)
+        serving = self._serving
         if serving is not None:
             await asyncio.wait({serving}, timeout=5 * _PATIENCE)
             if serving.done() and not serving.cancelled():

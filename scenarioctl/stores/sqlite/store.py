@@ -39,8 +39,6 @@ from scenarioctl.stores.sqlite.writer import Action, T, Writer
 
 log = logging.getLogger("scenarioctl.store")
 
-#: A read of more rows than this is a long one.
-_SHORT = 200
 #: Threads for long reads.
 _READERS = 2
 
