@@ -58,6 +58,7 @@ def environment(home: Path, store: str, *, lease: float = 0.0, migrations: Migra
         "HOME": str(home),
         "SCENARIOCTL_STORE": store,
         "SCENARIOCTL_OFFLINE": "true",
+        "SCENARIOCTL_PRIVATE_TARGETS": "127.0.0.1",
         "FLEET": json.dumps({"lease": lease, "migrations": migrations}),
     }
 

@@ -92,10 +92,10 @@ def trouble(folder: Path, size: Size) -> None:
             port=server.port,
         )
         takeovers = Takeovers(server.url("fleet") + "&options=-csearch_path%3Dscenarioctl")
+        load = Load(fleet.apis)
         streams = []
         try:
             wait_for_daemons(fleet.members)
-            load = Load(fleet.apis)
             streams += [
                 Stream([api.port for api in fleet.apis]),
                 Stream([api.port for api in fleet.apis[::-1]]),
@@ -107,9 +107,12 @@ def trouble(folder: Path, size: Size) -> None:
             calm = [(time.time(), time.time() + size.quiet)]
             time.sleep(size.quiet)
             for _ in range(size.kills):
-                most = takeovers.busiest([worker.pid for worker in fleet.workers])
-                fleet.kill(next(worker for worker in fleet.workers if worker.pid == most))
-                wait_until(lambda: takeovers.seconds and not takeovers.waiting)
+                before = len(takeovers.seconds)
+                # Its legs may end just before.
+                while not takeovers.waiting and len(takeovers.seconds) == before:
+                    most = takeovers.busiest([worker.pid for worker in fleet.workers])
+                    fleet.kill(next(worker for worker in fleet.workers if worker.pid == most))
+                wait_until(lambda: not takeovers.waiting)
             undisturbed = [seconds for _, seconds in takeovers.seconds]
             for part in range(size.restarts + 1):
                 end = time.monotonic() + size.seconds / (size.restarts + 1)
@@ -169,6 +172,7 @@ def trouble(folder: Path, size: Size) -> None:
                 stream.close()
             takeovers.close()
             fleet.close()
+            load.close()
 
 
 def check_stream(url: str, stream: Stream) -> None:

@@ -66,6 +66,45 @@ def test_a_leg_whose_bell_is_lost_is_rung_for_again(place: Place, monkeypatch: p
     tell(place, story)
 
 
+def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) -> None:
+    silent = """
+        WITH silent AS (
+            INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute') RETURNING id
+        ) UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM silent)
+    """
+
+    async def story(stage: Stage) -> None:
+        await stage.start("one")
+        execute(silent)
+        await stage.work()
+
+        await until(lambda: stage.ran("one"), seconds=20)
+
+    tell(place, story)
+
+
+def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(place: Place) -> None:
+    asked = asyncio.Event()
+
+    async def refuse(*_: object, **__: object) -> None:
+        asked.set()
+        raise StoreUnavailable("the store is away")
+
+    async def story(stage: Stage) -> None:
+        app = stage.place.open()
+        app.store.begin_leg = refuse  # type: ignore[method-assign]
+        first = await stage.work(app)
+        await stage.start("one")
+        await asked.wait()
+        await stage.stop(first)
+        assert execute("SELECT status FROM procrastinate_jobs") == [("todo",)]
+        await stage.work()
+
+        await until(lambda: stage.ran("one"), seconds=20)
+
+    tell(place, story)
+
+
 def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
     async def story(stage: Stage) -> None:
         await stage.start("one")
@@ -88,7 +127,9 @@ def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> 
     tell(place, story)
 
 
-def test_a_server_that_is_killed_interrupts_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_killed_interrupts_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(running, "Run", FakeRun)
     server = postgres.start_server(durable=True)
     url = server.create_database("killed")
@@ -123,6 +164,8 @@ def test_a_server_that_is_killed_interrupts_no_run(tmp_path: Path, monkeypatch: 
 
         assert await stage.log("slow") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
         assert (worker.counts.executed, worker.counts.lost) == (2, 0)
+        # An outage is told in sentences.
+        assert [record for record in caplog.records if record.exc_info] == []
 
     try:
         tell(place, story)

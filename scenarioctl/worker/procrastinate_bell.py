@@ -1,8 +1,9 @@
 """The bell of a store on PostgreSQL: procrastinate, as an at-least-once queue.
 
 The store defers a task for each leg, in the transaction that plans it; the task's arguments are the job and the number of its leg.
-Which worker takes the leg is decided by `Legs.begin`, so a task that is lost, doubled or stale does no harm: a chore defers again what
-is due and was not begun.  procrastinate's worker ends with an error of the database, and is started anew.
+Which worker takes the leg is decided by `Legs.begin`, so a task that is lost, doubled or stale does no harm.  A task whose worker is
+silent, or stops, is another worker's; a chore defers again what is due and was not begun for long.  procrastinate's worker ends with an
+error of the database, and is started anew.
 """
 
 import asyncio
@@ -12,15 +13,15 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
-from procrastinate import App, PsycopgConnector
+from procrastinate import App, BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import DeleteJobCondition, Status
+from procrastinate.jobs import DeleteJobCondition, Job
 from psycopg_pool import AsyncConnectionPool
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores.postgres.connections import find_pooler
-from scenarioctl.stores.postgres.deferrals import QUEUE, TASK
+from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, make_engine, moment
 from scenarioctl.worker.legs import Legs
 
 log = logging.getLogger("scenarioctl.worker")
@@ -34,8 +35,21 @@ _CONNECTIONS = 5
 _PATIENCE = 2.0
 #: Seconds for legs to end in tests.
 _LONG = 3600.0
-#: Leases after which a task whose worker is silent is dropped.
+#: Leases after which procrastinate forgets a worker that is silent.
 _FORGOTTEN = 6
+#: Due at once, whatever clock a worker has.
+_AT_ONCE = moment(0)
+
+
+class _ForOthers(BaseRetryStrategy):
+    """Leaves a task that doesn't end to other workers."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:  # noqa: ARG002
+        return RetryDecision(retry_at=_AT_ONCE)
+
+
+class _Stopping(Exception):
+    """A task came while its worker stops."""
 
 
 class ProcrastinateBell:
@@ -96,13 +110,21 @@ class ProcrastinateBell:
         if self._pool is None:
             return
         manager = self._engine.job_manager
-        silent = await manager.get_stalled_jobs(
-            queue=QUEUE, seconds_since_heartbeat=_FORGOTTEN * self._pace.lease
-        )
-        for task in silent:
-            # Its leg was taken over.
-            if task.id is not None:
-                await manager.finish_job_by_id_async(task.id, status=Status.ABORTED, delete_job=True)
+        try:
+            silent = await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._pace.lease)
+            for task in silent:
+                if task.id is not None:
+                    await self._leave_to_others(task.id)
+        except ConnectorException as error:
+            raise self._explain(error) from None
+
+    async def _leave_to_others(self, task: int) -> None:
+        try:
+            await self._engine.job_manager.retry_job_by_id_async(task, retry_at=_AT_ONCE)
+        except ConnectorException as error:
+            # It has ended by now, or another worker did the same.
+            if not isinstance(error.__cause__, psycopg.errors.RaiseException):
+                raise
 
     async def leave(self) -> None:
         serving = self._serving
@@ -129,33 +151,40 @@ class ProcrastinateBell:
         )
 
     async def _take(self, job: str, leg: int) -> None:
-        if self._stopping:
-            return
-        try:
-            task = await self._legs.begin(job, leg)
-        except ScenarioctlError as error:
-            self._legs.counts.store_errors += 1
-            log.warning("job %s can't begin, and is rung for again: %s", job, error)
-            return
-        except Exception:
-            log.exception("a bug showed when job %s began", job)
-            return
+        task = await self._begin(job, leg)
         self._retry = self._pace.retry
         if task is not None:
             self._begun += 1
             await asyncio.wait({task})
 
+    async def _begin(self, job: str, leg: int) -> "asyncio.Task[None] | None":
+        """Begin the leg, as soon as the store answers."""
+        delay = self._pace.retry
+        while not self._stopping:
+            try:
+                return await self._legs.begin(job, leg)
+            except ScenarioctlError as error:
+                self._legs.counts.store_errors += 1
+                log.warning("job %s can't begin; retrying in %.1f s: %s", job, delay, error)
+            except Exception:
+                log.exception("a bug showed when job %s began", job)
+                return None
+            await self._app.sleep(delay)
+            delay = min(delay * 2, self._pace.patience)
+        raise _Stopping
+
     def _make_engine(self) -> App:
-        engine = App(connector=PsycopgConnector())
-        engine.task(name=TASK, queue=QUEUE)(self._take)
+        engine = make_engine()
+        engine.task(name=TASK, queue=QUEUE, retry=_ForOthers())(self._take)
         return engine
 
     async def _open(self) -> None:
         if self._pool is not None:
             return
-        # They tell of each attempt that fails, with tracebacks; we say what that means, once.
-        for name in ("procrastinate", "psycopg.pool"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        # It tells of each attempt that fails; we say what that means, once.
+        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+        # A task that can't tell the server how it ended is another worker's.
+        logging.getLogger("asyncio").addFilter(_is_ours)
         self._pool = AsyncConnectionPool(
             self._app.store.engine_address(),
             configure=_configure,
@@ -179,11 +208,18 @@ class ProcrastinateBell:
 
     def _back_off(self, error: BaseException | None) -> None:
         self._legs.counts.store_errors += 1
-        reason = error.__cause__ if isinstance(error, ConnectorException) else error
-        if isinstance(reason, psycopg.Error):
-            reason = self._app.store.explain(reason)
-        log.error("jobs can't be fetched; retrying in %.1f s: %s", self._retry, reason or _ENDED)
+        reason = self._explain(error) if error is not None else _ENDED
+        log.error("jobs can't be fetched; retrying in %.1f s: %s", self._retry, reason)
         self._retry = min(self._retry * 2, self._pace.patience)
+
+    def _explain(self, error: BaseException) -> BaseException:
+        """Return what an error of procrastinate's connections means to a user."""
+        reason = error.__cause__ if isinstance(error, ConnectorException) else error
+        return self._app.store.explain(reason) if isinstance(reason, psycopg.Error) else error
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], ConnectorException))
 
 
 async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:

@@ -56,13 +56,18 @@ class Deferrals:
 
     def _app(self) -> "App":
         if self._engine is None:
-            from procrastinate import App, PsycopgConnector
-
-            # It tells of every run at the level info.
-            logging.getLogger("procrastinate").setLevel(logging.WARNING)
             # Never opened: all that we ask goes over connections of ours.
-            self._engine = App(connector=PsycopgConnector())
+            self._engine = make_engine()
         return self._engine
+
+
+def make_engine() -> "App":
+    """Return an engine that isn't connected, and that logs nothing."""
+    from procrastinate import App, PsycopgConnector
+
+    # It tells of every run, and of each error of the database with tracebacks; we say what that means, once.
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
+    return App(connector=PsycopgConnector())
 
 
 @contextmanager
