@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.stores import Store, StoredScenario, open_store
+from scenarioctl.stores import StoredScenario, open_store
+from scenarioctl.stores.store import Store
 
 SIZES = (1_000, 10_000, 100_000)
 ROUNDS = 300

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.pool import Pool
     from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.stores import Store
+    from scenarioctl.stores.store import Store
 
 T = TypeVar("T")
 P = ParamSpec("P")

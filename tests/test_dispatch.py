@@ -30,7 +30,8 @@ from scenarioctl.operations.job_changes import (
 )
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import read_schedule
-from scenarioctl.stores import Store, StoredScenario, open_store
+from scenarioctl.stores import StoredScenario, open_store
+from scenarioctl.stores.store import Store
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says

@@ -20,7 +20,7 @@ from scenarioctl.operations.job_changes import (
     resume_job,
 )
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
-from scenarioctl.stores import Store
+from scenarioctl.stores.store import Store
 from tests.messages import says
 from tests.runner import finish as run
 from tests.test_store_jobs import HOUR, JOB, NOW, WEBHOOK, claim, ended, finish, get_job, next_due, texts

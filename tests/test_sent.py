@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.model.sent import SentState, SentTransaction
-from scenarioctl.stores import Store, sent
+from scenarioctl.stores import sent
+from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import NOW
 from tests.test_stores import STORES, Clock, opened

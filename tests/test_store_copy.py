@@ -27,13 +27,14 @@ from scenarioctl.model.notifications import (
     NotificationTarget,
 )
 from scenarioctl.model.sent import SentState
-from scenarioctl.stores import Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
+from scenarioctl.stores import create_store, open_store
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
 from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.store import Store
 from tests import postgres
 from tests.conftest import Run
 from tests.messages import says

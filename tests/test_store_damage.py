@@ -29,8 +29,9 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.stores import Store, open_store
+from scenarioctl.stores import open_store
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.store import Store
 from tests.daemons import PROGRAM, Daemon, daemon, wait_until
 from tests.messages import says
 from tests.runner import finish as run

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.store_latency import measure_sizes
-from scenarioctl.stores import Store, StoredScenario, open_store
+from scenarioctl.stores import StoredScenario, open_store
+from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 
 pytestmark = [pytest.mark.processes, pytest.mark.one_python]

@@ -16,8 +16,9 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
 from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
-from scenarioctl.stores import ScenarioPage, Store, open_store
+from scenarioctl.stores import ScenarioPage, open_store
 from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.store import Store
 from scenarioctl.stores.validation import SORTS
 from tests.messages import says
 from tests.runner import finish as run

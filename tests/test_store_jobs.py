@@ -30,11 +30,11 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.model.sent import SentState, SentTransaction
-from scenarioctl.stores import JobPage, Store, runs
-from scenarioctl.stores.sql_store import SqlStore
+from scenarioctl.stores import JobPage, runs
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
+from scenarioctl.stores.store import Store
 from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 from tests.messages import says
 from tests.runner import finish as run
@@ -621,7 +621,7 @@ class TestEveryStore:
         (claimed,) = claim(store)
         lines = runs.Lines(job=FIRST.id, texts=("y" * 3000,), written=NOW, retention=few)
         mark = runs.Mark(epoch=claimed.job.epoch, lines=lines)
-        assert isinstance(store, SqlStore)
+        assert isinstance(store, Store)
         for _ in range(5):
             assert run(store.write(partial(runs.mark_lines, [mark]))) == [True]
         assert texts(store) == ["y" * 3000] * 2

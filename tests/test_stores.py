@@ -26,19 +26,14 @@ from scenarioctl.errors import (
     StoreFailed,
 )
 from scenarioctl.model.jobs import Schedule
-from scenarioctl.stores import (
-    ListedScenario,
-    ScenarioPage,
-    Store,
-    StoredScenario,
-    open_store,
-)
+from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, open_store
 from scenarioctl.stores.dialects import POSTGRES, Dialect
 from scenarioctl.stores.job_texts import write_schedule
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.files_lock import FilesChanged
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.store import Store
 from scenarioctl.stores.validation import check_id
 from tests.messages import Says, says
 from tests.runner import finish as run

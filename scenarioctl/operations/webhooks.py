@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
 from scenarioctl.application import Application
@@ -15,9 +15,11 @@ from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.reading_points import read_portions
 from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.stores import Store
 from scenarioctl.stores.texts import PORTION
 from scenarioctl.token_buckets import TokenBuckets
+
+if TYPE_CHECKING:
+    from scenarioctl.stores.store import Store
 
 __all__ = ["list_events", "post_event", "replay_event"]
 
@@ -135,7 +137,7 @@ def _check_uuid(value: str) -> str:
 _buckets: "WeakKeyDictionary[Store, TokenBuckets]" = WeakKeyDictionary()
 
 
-def _take_one(store: Store, uuid: str, rate: int, now: int, *, count: int = 1) -> None:
+def _take_one(store: "Store", uuid: str, rate: int, now: int, *, count: int = 1) -> None:
     """Count an event against the rate of its webhook, which allows a burst of one second; RateLimited.
 
     With a *count* of 0, only check.

@@ -3,7 +3,7 @@
 The rows of each table are copied in the order of their keys, a portion at a time.  What the target has is therefore the
 beginning of what the source has: it tells where to go on after an interruption.
 
-Nobody else writes to the source meanwhile (`SqlStore.frozen`), and each row is read once on either side: what the target has
+Nobody else writes to the source meanwhile (`Store.frozen`), and each row is read once on either side: what the target has
 already is compared with the source first, and what was copied is read back at the end.  Equal hashes of both sides therefore
 say that the target has what the source had, and nothing else.
 
@@ -33,7 +33,7 @@ from scenarioctl.model.jobs import LEASE_SECONDS, Job, JobChange, JobState, stop
 from scenarioctl.stores import file_path, open_store, statements
 from scenarioctl.stores.operations import Operation, Row
 from scenarioctl.stores.rows import read_texts
-from scenarioctl.stores.sql_store import SqlStore
+from scenarioctl.stores.store import Store
 from scenarioctl.stores.validation import no_tables, older_tables
 
 #: The most rows, and about the most bytes, that are read or added at once.
@@ -137,7 +137,7 @@ class Place:
     """A store, and how it is called."""
 
     name: str
-    store: SqlStore
+    store: Store
 
     async def count(self, table: Table) -> int:
         """Return how many rows the table has."""
@@ -328,7 +328,7 @@ async def _opened(location: str, *, is_source: bool = False) -> AsyncIterator[Pl
         _check_file(location, name, is_source=is_source)
     store = open_store(location, create=False, role="copy", statement_seconds=0)
     try:
-        assert isinstance(store, SqlStore)  # noqa: S101 - every store is one
+        assert isinstance(store, Store)  # noqa: S101 - every store is one
         yield Place(name=name, store=store)
     finally:
         await store.close()

@@ -1,6 +1,6 @@
 """The store on a PostgreSQL server, which many machines may use.
 
-What it does are the operations of `sql_store.py`.  This module says on which connection, and in which transaction.
+What it does are the operations of `../store.py`.  This module says on which connection, and in which transaction.
 
 - The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in its own transactions
   (`deferrals.py`); who takes a leg is decided by its row.
@@ -31,7 +31,7 @@ from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, count_connections
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.schema import VERSION
-from scenarioctl.stores.sql_store import SqlStore
+from scenarioctl.stores.store import Store
 
 T = TypeVar("T")
 Action = Callable[[Connection], Awaitable[T]]
@@ -44,7 +44,7 @@ _FREEZE_SECONDS = 10
 _TROUBLE_SECONDS = 60.0
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """A Store on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
 
     integrity_error = psycopg.IntegrityError

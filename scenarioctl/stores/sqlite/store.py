@@ -1,6 +1,6 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
-What it does are the operations of `sql_store.py`.  This module says on which connection, and in which transaction.
+What it does are the operations of `../store.py`.  This module says on which connection, and in which transaction.
 
 - Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
   read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
@@ -30,12 +30,12 @@ from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
-from scenarioctl.stores.sql_store import SqlStore
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
+from scenarioctl.stores.store import Store
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -60,7 +60,7 @@ class SteadyClock:
         return now
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """A Store in one file.  It may be used on one event loop after another, but on one at a time.
 
     Without *create*, a file that does not exist is read as an empty store, and created by the first write.

@@ -3,7 +3,7 @@
 The operations of each noun are in the module of its name, and their statements in `statements.py`.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -23,9 +23,19 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import JobPage, ScenarioPage, Store, StoredScenario, events, history, runs, scenarios
+from scenarioctl.stores import (
+    Inspection,
+    JobPage,
+    ScenarioPage,
+    StoredScenario,
+    events,
+    history,
+    runs,
+    scenarios,
+)
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.cursors import read_cursor
+from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.operations import Operation, Row, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
@@ -44,8 +54,8 @@ from scenarioctl.stores.waiting_drafts import WaitingDrafts
 _SHORT = 200
 
 
-class SqlStore(Store):
-    """What is above the driver of a database."""
+class Store(ABC):
+    """What every store does, above the driver of its database; `tests/test_stores.py` and `tests/test_store_jobs.py` show it by example."""
 
     #: Whether a column may hold a value of another type, if somebody has changed it by hand.
     has_damaged_columns = False
@@ -65,6 +75,10 @@ class SqlStore(Store):
     # -- scenarios
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
+        """Store *scenario*; a crash after this returns does not lose it.
+
+        Conflict if the id is taken, unless *replace*, which keeps `created` of the scenario that it replaces.
+        """
         if replace:
             await self.put_scenarios([scenario], replace=True)
             return
@@ -78,22 +92,33 @@ class SqlStore(Store):
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Reading them may fail.
+        """Store all of *scenarios* or, if one is refused, none of them; return their number."""
         given = tuple(all)
         for scenario in given:
             check_scenario(scenario)
         return await self.write(partial(scenarios.put_all if replace else scenarios.add_all, given))
 
     async def keep_scenario(self, scenario: StoredScenario) -> str:
+        """Store *scenario* as `put_scenario` does, unless one with its digest is stored; return the id of that one.
+
+        Of several callers at once with the same digest, one stores its scenario.  Conflict if another has the id.
+        """
         check_scenario(scenario)
         return await self.write(partial(scenarios.keep, scenario))
 
     async def get_scenario(self, id: str) -> StoredScenario:
+        """Return the scenario, or raise NotFound."""
         return await self.read(partial(scenarios.get, check_id(id)))
 
     async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
+        """Return those of the scenarios that are stored, and not damaged."""
         return await self.read(partial(scenarios.find_some, ids), long=True)
 
     async def delete_scenario(self, id: str) -> None:
+        """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.
+
+        If a run of the stopped job is still in progress, the store does not keep it.
+        """
         await self.write(partial(scenarios.delete, check_id(id)), tell=True)
 
     async def list_scenarios(
@@ -107,6 +132,12 @@ class SqlStore(Store):
         sort: str = "created",
         descending: bool = False,
     ) -> ScenarioPage:
+        """Return up to *limit* scenarios that follow the cursor *after*.
+
+        *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those with this text in their id, summary or name;
+        ASCII letters match in either case.  A damaged scenario is named in the page, and hides no other.  Scenarios that
+        are stored or deleted between two pages make the second page neither repeat nor skip any other.
+        """
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
         check_text(tag, field="tag")
@@ -129,6 +160,7 @@ class SqlStore(Store):
         return await self.read(page, long=limit > _SHORT or row_by_row)
 
     async def count_scenarios(self, chain: str = "") -> int:
+        """Return how many scenarios use *chain*; without one, how many there are.  Reads one row."""
         if "\0" in check_text(chain, field="chain"):
             return 0
         return await self.read(partial(scenarios.count, chain))
@@ -140,74 +172,126 @@ class SqlStore(Store):
         revision: str,
         change: Callable[[Job], JobChange | None] | None = None,
     ) -> None:
+        """Replace the scenario that has this id and *revision*; `created` stays, and so do its job, log and drafts.
+
+        Conflict if it has another revision by now, NotFound if it is gone.  *change* says what becomes
+        of its job in the same transaction, as in `change_job`.
+        """
         check_scenario(scenario)
         await self.write(partial(scenarios.change, scenario, revision=revision, job=change), tell=True)
 
     # -- jobs
 
     async def now(self) -> int:
+        """Return the store's clock, by which jobs are due: nanoseconds since 1970."""
         return await self.read(job_operations.now)
 
     async def start_job(self, job: Job) -> bool:
+        """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
+
+        The epoch grows and the counts restart at zero.  A run of an earlier start that is still in progress is not kept.
+        NotFound if there is no such scenario.
+        """
         return await self.write(partial(job_operations.start, job), tell=True)
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        """Change a job as *change* says, in one transaction, and return it as it is then; None if it was never started.
+
+        *change* may be called more than once.  Nothing changes if it returns None or raises.  Unless the change ends it, a run
+        in progress goes on, and its end plans the next run by the schedule that the job has then.  NotFound if there is no such
+        scenario.
+        """
         return await self.write(partial(job_operations.change, check_id(id), change), tell=True)
 
     async def get_job(self, id: str) -> Job | None:
+        """Return the job; None if the scenario was never started, NotFound if there is none.
+
+        A job whose row is damaged reads as paused, with that as its reason, here and in lists.
+        """
         return await self.read(partial(job_operations.get, check_id(id)))
 
     async def list_jobs(
         self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
     ) -> JobPage:
+        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their state last.
+
+        *failing* selects the running jobs whose last run failed; they have no other state.
+        """
         check_limit(limit)
         page = partial(job_operations.list_page, limit=limit, after=after, state=state, failing=failing)
         return await self.read(page, long=limit > _SHORT)
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        """Return how many drafts each of these jobs has that could be signed *now*: not flagged, and not expired.
+
+        Jobs without any are left out.
+        """
         return await self.read(partial(job_operations.count_drafts, ids, now=now), long=len(ids) > 1)
 
     async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
+        """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those first that expire first.
+
+        A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there are jobs, however
+        many drafts they have.
+        """
         return await self.read(
             partial(job_operations.waiting_drafts, now=now, soon=soon, limit=limit), long=True
         )
 
     # -- who runs the legs of jobs
 
-    def announce(self, owner: str) -> None:
-        pass
+    def announce(self, owner: str) -> None:  # noqa: B027 - a server needs nothing of it
+        """Let `has_worker` find the worker *owner*, until it frees its legs or ends."""
 
     def engine_address(self) -> str:
+        """Return how libpq connects to the dispatch engine of the store; it may hold a password.  Empty if there is none."""
         return ""
 
     def explain(self, error: Exception) -> ScenarioctlError:
+        """Return what an error of a connection to it means to a user; raise *error* if it is a bug."""
         raise error
 
     async def find_due(self, limit: int) -> list[tuple[str, int]]:
+        """Return up to *limit* legs that are due and that nobody has begun: job and number, in the order in which they are due."""
         return await self.read(partial(job_operations.find_due, limit))
 
     async def until_due(self) -> int | None:
+        """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.  Reads one row."""
         return await self.read(job_operations.until_due)
 
     async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
+        """Give the leg with this number to *owner*, with a new epoch.
+
+        None, and nothing changes, unless it is due, nobody has begun it, and no other leg was planned in its place.  Of several
+        callers, one gets it.  The owner must have a lease.
+        """
         return await self.write(partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True)
 
     async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
+        """Let the owner's legs be its own for *lease* nanoseconds from now; return the ids of the jobs that they are of."""
         return await self.write(partial(job_operations.renew, owner, lease=lease))
 
     async def leg_owners(self) -> set[str]:
+        """Return the owners of all legs in progress."""
         return await self.read(job_operations.owners)
 
     async def lapsed_owners(self) -> set[str]:
+        """Return those of them whose lease has run out, or that have none."""
         return await self.read(job_operations.lapsed_owners)
 
     async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
+        """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many.
+
+        The store keeps nothing more of them.
+        """
         return await self.write(partial(job_operations.free, owners, jobs=jobs), tell=True)
 
     async def ring_due(self) -> int:
+        """Ring for some legs that are due soon, and again for some that nobody begins; return how many, 0 at the end."""
         return await self.write(job_operations.ring_due)
 
     async def replan(self) -> int:
+        """Plan jobs that are due later than their schedule ever plans, since the store's clock was set back; return how many."""
         moved, last = 0, ""
         while some := await self.write(partial(job_operations.replan, after=last)):
             moved += sum(changed for _, changed in some)
@@ -219,6 +303,11 @@ class SqlStore(Store):
     async def add_lines(
         self, id: str, *, epoch: int, lines: Sequence[str], now: int, planned: int | None = None
     ) -> bool:
+        """Store *lines* of a leg in progress; False, and nothing changes, if the epoch has moved on.
+
+        They stay whatever becomes of the leg.  `finish_run` gets only the lines that follow.  *planned* is the time that the run
+        is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
+        """
         written = runs.Lines(job=id, texts=lines, written=now)
         return await self._store_mark(runs.Mark(epoch=epoch, lines=written, planned=planned))
 
@@ -229,38 +318,66 @@ class SqlStore(Store):
         return await self.write(partial(runs.mark_lines, marks), tell=True)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one transaction; remove what exceeds *retention*.
+
+        False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused or started again, another
+        worker has the leg, or its end is stored already.  A failure is counted, and pauses the job at its `pause_after`.
+        """
         return (await self._finish_runs([(run, retention)]))[0]
 
     async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
         return await self.write(partial(runs.finish, some), tell=True)
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+        """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.
+
+        None means every job.  NotFound if there is no such scenario.
+        """
         read = partial(history.read_log, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+        """Return the job's drafts with a seq above *after*, in the order drafted; as `read_log`.
+
+        With a *limit* there may be fewer if they are long, but at least one if there is one.
+        """
         read = partial(history.read_mempool, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts follow.
+
+        0 if there are no older ones.  None means every job.  NotFound if there is no such scenario.
+        """
         return await self.read(partial(history.find_tail, _check_job(id), lines=lines, entries=entries))
 
     async def find_end(self) -> tuple[int, int]:
+        """Return the highest seq that any log line and any draft has been given, deleted ones included.
+
+        A higher cursor comes from a store that was restored to an earlier time since.
+        """
         return await self.read(history.find_end)
 
     async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
+        """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.
+
+        *before* 0 means all.
+        """
         read = partial(history.last_runs, check_id(id), limit=limit, before=before)
         return await self.read(read, long=limit > _SHORT)
 
     async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
+        """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
         return await self.read(partial(history.runs_of_each, ids, limit=limit), long=True)
 
     async def drafted_for(self) -> list[tuple[str, int]]:
+        """Return each chain and spec version that a draft without a flag was made for, once."""
         return await self.read(history.drafted_for, long=True)
 
     async def read_drafts(
         self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
     ) -> list[MempoolEntry]:
+        """Return drafts for that runtime without a flag and with a seq above *after*."""
         return await self.read(
             partial(history.read_drafts, chain, spec_version, after=after, limit=limit), long=True
         )
@@ -273,10 +390,16 @@ class SqlStore(Store):
         lines: dict[str, list[str]],
         notifications: Sequence[NewNotification] = (),
     ) -> None:
+        """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
+
+        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now (or if there are no
+        *flags*), and a notification tells only of drafts that are.
+        """
         flag = partial(runs.flag_drafts, flags, now=now, lines=lines, notifications=notifications)
         await self.write(flag, tell=True)
 
     def outbox(self) -> Outbox:
+        """Return the notifications that are not delivered yet."""
         return Outbox(self)
 
     @abstractmethod
@@ -288,37 +411,48 @@ class SqlStore(Store):
         """Let nobody else write to *tables* meanwhile; StoreBusy if somebody does for long."""
 
     def sent(self) -> SentTransactions:
+        """Return the transactions that were sent."""
         return SentTransactions(self)
 
     # -- webhooks
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         # Refused before it waits for its turn to write: anybody may post to any name.
+        """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the webhook."""
         await self.check_webhook(uuid)
         put = partial(events.put, uuid, content, now=now, retention=retention)
         ((id,),) = await self.write(put, tell=True)
         return WebhookEvent(id=id, uuid=uuid, received=now, content=content)
 
     async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
+        """Return the newest event that *job* has not used, with an id above *after*; None if there is none."""
         if "\0" in check_text(uuid, field="webhook"):
             # No text of the store has it.
             return None
         return await self.read(partial(events.newest, uuid, job=job, after=after or 0))
 
     async def check_webhook(self, uuid: str) -> None:
+        """Raise NotFound if no stored scenario names the webhook."""
         check_text(uuid, field="webhook")
         await self.read(partial(events.check_named, uuid))
 
     async def list_events(self, uuid: str, *, after: int = 0, limit: int = 0) -> list[WebhookEvent]:
+        """Return the events of the webhook with an id above *after*, oldest first; *limit* 0 means all.
+
+        With a *limit* there may be fewer if they are long, but at least one if there is one.  NotFound if no stored scenario
+        names it.
+        """
         check_text(uuid, field="webhook")
         return await self.read(partial(events.read_some, uuid, after=after, limit=limit), long=True)
 
     async def get_event(self, id: int) -> WebhookEvent:
+        """Return the event, or raise NotFound."""
         return await self.read(partial(events.get, id))
 
     # -- the store itself
 
     async def prune(self, *, now: int, retention: Retention) -> int:
+        """Remove what is older, or more, than *retention* allows; return the number of rows."""
         removed = 0
         for table, age, limit in (
             (LINES, retention.log_age, retention.log_lines),
@@ -329,6 +463,34 @@ class SqlStore(Store):
             while some := await self.write(partial(prune, table, now=now, age=age, limit=limit)):
                 removed += some
         return removed
+
+    @abstractmethod
+    async def has_worker(self) -> bool:
+        """Return whether any worker is running."""
+
+    @abstractmethod
+    async def statistics(self) -> Statistics:
+        """Return what `/metrics` says of the store."""
+
+    @abstractmethod
+    def usage(self) -> Usage:
+        """Return what `/metrics` says of this process and the store, without asking it."""
+
+    @abstractmethod
+    async def inspect(self, clock: Callable[[], int]) -> Inspection:
+        """Look for what an operator should know; *clock* is that of this machine, in nanoseconds since 1970."""
+
+    @abstractmethod
+    async def health(self) -> str:
+        """Return why writes fail; empty if the last write succeeded, or if it failed more than a minute ago."""
+
+    @abstractmethod
+    async def change_token(self) -> str:
+        """Return a text that changes with every write of any process; cheap, for callers that poll."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish the writes that were asked for, and close the store."""
 
 
 def _check_job(id: str | None) -> str | None:
