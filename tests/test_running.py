@@ -606,8 +606,7 @@ class TestDelay:
 
         assert stage.slept == [1.5, 60.0]
         assert running.lines == ["Waiting 1.5 s", "Waiting 60 s"]
-        # A short pause is nothing to tell of.
-        assert stage.waits == ["delay 60 s"]
+        assert stage.waits == ["delay 1.5 s", "delay 60 s"]
 
     def test_the_length_may_come_from_a_webhook(self, stage: Stage) -> None:
         stage.run(diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"), (UUID, {"wait": 7}))

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: A day in seconds; use a job with an interval for longer pauses.
 LONGEST = 86_400
-#: A shorter pause, in seconds, is not shown as a wait.
-_SHORT = 5
 
 BOX = EditorBox(type="delay", label="Delay")
 
@@ -61,11 +59,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
     if running.wait is not None:
         return running.wait if running.wait.seconds else None
     running.say(f"Waiting {to_text(seconds)} s")
-    if seconds > _SHORT:
-        return Wait(step=f"delay {to_text(seconds)} s", seconds=float(seconds))
-    with running.pausing():
-        await running.app.sleep(float(seconds))
-    return None
+    return Wait(step=f"delay {to_text(seconds)} s", seconds=float(seconds))
 
 
 def read_delay(node: Node) -> Decimal:

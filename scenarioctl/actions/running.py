@@ -1,7 +1,6 @@
 """A run: the steps of a diagram executed in order, with their log and their drafts."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, StepOutcome, WebhookEvent
 
 if TYPE_CHECKING:
-    import asyncio
-
     from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
 
@@ -76,8 +73,6 @@ class Run:
         self.events: dict[str, WebhookEvent] = {}
         #: What it waits for; while its step is taken again, what is left of that.
         self.wait: Wait | None = None
-        #: Time limit of the leg, without pauses.
-        self.limit: asyncio.Timeout | None = None
         #: Seconds that its legs have taken.
         self.spent = 0.0
         #: The number of the step that it is at, counted from 1.
@@ -188,23 +183,6 @@ class Run:
         missing = self._drafting - self._made
         share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
         return f"{RUN_FAILED}: {share}{failure.removeprefix(f'{NO_TRANSACTION}: ')}"
-
-    @contextmanager
-    def pausing(self) -> Iterator[None]:
-        """Pause the time limit of the leg."""
-        import asyncio
-
-        end = self.limit.when() if self.limit is not None else None
-        if self.limit is None or end is None:
-            yield
-            return
-        clock = asyncio.get_running_loop().time
-        left = end - clock()
-        self.limit.reschedule(None)
-        try:
-            yield
-        finally:
-            self.limit.reschedule(clock() + left)
 
     def add_entry(
         self,

@@ -36,8 +36,6 @@ async def carry_out(run: "Run", *, timeout: int, waited: float = 0.0) -> "Wait |
         async with asyncio.timeout(left if left < float("inf") else None) as limit:
             # With nothing left, no step may begin.
             await asyncio.sleep(0)
-            if not timeout:
-                run.limit = limit
             wait = await run.go(waited=waited)
     except TimeoutError:
         if not limit.expired():
