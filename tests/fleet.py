@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from tests.daemons import free_port
+from tests.slow_server import TARGETS
 
 #: A daemon as users start it, with the lease and the migrations that a test wants.
 PROGRAM = """
@@ -58,7 +59,7 @@ def environment(home: Path, store: str, *, lease: float = 0.0, migrations: Migra
         "HOME": str(home),
         "SCENARIOCTL_STORE": store,
         "SCENARIOCTL_OFFLINE": "true",
-        "SCENARIOCTL_PRIVATE_TARGETS": "127.0.0.1",
+        "SCENARIOCTL_PRIVATE_TARGETS": TARGETS,
         "FLEET": json.dumps({"lease": lease, "migrations": migrations}),
     }
 

@@ -5,9 +5,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import psycopg
 
@@ -18,6 +17,7 @@ from tests import postgres
 from tests.fleet import Member
 from tests.fleet_clients import Client
 from tests.runner import finish
+from tests.slow_server import slow_step
 from tests.test_jobs import REMARK, node
 
 #: How a log lists planned times without a run.
@@ -36,19 +36,6 @@ def killable_server() -> Iterator[tuple[postgres.Server, str]]:
         server.remove()
 
 
-class _Slowly(BaseHTTPRequestHandler):
-    """Answers after half a second, so that a leg is in progress for that long."""
-
-    def do_GET(self) -> None:
-        time.sleep(0.5)
-        with suppress(OSError):
-            self.send_response(204)
-            self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 class Load:
     """Jobs that run again and again, and clients that create and start more of them all the time."""
 
@@ -60,8 +47,6 @@ class Load:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._closed = False
         self._failure: BaseException | None = None
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Slowly)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def begin(self, jobs: int, every: str) -> None:
         for number in range(jobs):
@@ -69,9 +54,7 @@ class Load:
         self._thread.start()
 
     def _start(self, number: int, every: str) -> str:
-        url = f"http://127.0.0.1:{self._server.server_port}/"
-        waits, asks = node("d", "delay", seconds="0.1"), node("h", "http", url=url)
-        id = self.client.create(REMARK, waits, asks, number=number)
+        id = self.client.create(REMARK, node("d", "delay", seconds="0.1"), slow_step(0.5), number=number)
         self.client.start(id, every)
         return id
 
@@ -84,16 +67,10 @@ class Load:
             self._failure = error
 
     def end(self) -> None:
-        """Create and start no more jobs."""
         self._closed = True
         self._thread.join(60)
         assert self._failure is None, self._failure
         assert not self._thread.is_alive()
-
-    def close(self) -> None:
-        self._closed = True
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def wait_for_daemons(members: Sequence[Member]) -> None:

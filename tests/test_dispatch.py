@@ -35,7 +35,8 @@ from scenarioctl.stores.store import Store
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
-from tests.test_jobs import REMARK, diagram, node
+from tests.slow_server import slow_step
+from tests.test_jobs import REMARK, diagram
 from tests.test_kills import stop_in_the_middle
 from tests.test_worker import FakeRun, draft
 
@@ -56,7 +57,7 @@ from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 
 async def main():
-    app = Application(load_settings({"offline": True}), served=True)
+    app = Application(load_settings({"offline": True, "private_targets": ["127.0.0.1"]}), served=True)
     location, lease = sys.argv[1], float(sys.argv[2])
     app.resources.store = open_store(location, **({"pool": 4} if "://" in location else {}))
     stop = asyncio.Event()
@@ -560,8 +561,8 @@ def processes(shared_place: Place) -> Iterator[Processes]:
 
 
 async def start_slow(stage: Stage, seconds: float, *, every: str = "1h") -> str:
-    """Start a job whose runs draft and then take so many seconds; return its id."""
-    id = await diagram(stage.app, REMARK, node("d", "delay", seconds=str(seconds)))
+    """Start a job whose runs draft and then ask for so many seconds; return its id."""
+    id = await diagram(stage.app, REMARK, slow_step(seconds))
     await start_job(stage.app, StartJob(id=id, every=every))
     return id
 

@@ -27,6 +27,7 @@ from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_duration
 from scenarioctl.stores import open_store
 from tests.runner import finish
+from tests.slow_server import TARGETS, slow_step
 from tests.test_jobs import REMARK, application, diagram, node
 
 pytestmark = pytest.mark.processes
@@ -40,7 +41,7 @@ from scenarioctl.worker.worker import Worker
 from scenarioctl.worker.pace import Pace
 
 async def main():
-    app = Application(load_settings({"offline": True, "store": sys.argv[1]}), served=True)
+    app = Application(load_settings({"offline": True, "store": sys.argv[1], "private_targets": ["127.0.0.1"]}), served=True)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     lease = float(sys.argv[2])
@@ -73,6 +74,7 @@ class Daemon:
                 **os.environ,
                 "SCENARIOCTL_STORE": str(store),
                 "SCENARIOCTL_OFFLINE": "true",
+                "SCENARIOCTL_PRIVATE_TARGETS": TARGETS,
                 "SCENARIOCTL_LOG_LEVEL": "error",
             },
             stderr=subprocess.PIPE,
@@ -180,7 +182,7 @@ def check_runs(path: Path, ids: list[str], witness: Witness, *, every: str = "1s
 
 
 def kill_again_and_again(folder: Path, *, jobs: int, kills: int, longest: float) -> None:
-    path, ids = prepare(folder, jobs, REMARK, node("d", "delay", seconds="0.05"))
+    path, ids = prepare(folder, jobs, REMARK, node("d", "delay", seconds="0.05"), slow_step(0.05))
     witness = Witness(path)
     dice = random.Random(jobs)
     try:
@@ -261,7 +263,7 @@ def stop_in_the_middle(process: "subprocess.Popen[str]", path: Path) -> bool:
 
 def freeze(folder: Path, *, jobs: int, lease: float, frozen: float, times: int) -> None:
     """Freeze one of two workers in the middle of its runs, longer than its leases hold."""
-    path, ids = prepare(folder, jobs, REMARK, node("d", "delay", seconds="0.2"))
+    path, ids = prepare(folder, jobs, REMARK, slow_step(0.2))
     witness = Witness(path)
     workers = [start_worker(path, lease) for _ in range(2)]
     try:
@@ -326,7 +328,7 @@ def test_ten_thousand_jobs_of_a_minute_take_less_than_half_a_core(tmp_path: Path
 
 
 def test_a_graceful_stop_leaves_nothing_to_free(tmp_path: Path) -> None:
-    path, ids = prepare(tmp_path, 20, REMARK, node("d", "delay", seconds="0.05"))
+    path, ids = prepare(tmp_path, 20, REMARK, node("d", "delay", seconds="0.05"), slow_step(0.05))
     daemon = Daemon(path)
     wait_until(lambda: len(runs_of(path)) == len(ids))
 

@@ -92,10 +92,10 @@ def trouble(folder: Path, size: Size) -> None:
             port=server.port,
         )
         takeovers = Takeovers(server.url("fleet") + "&options=-csearch_path%3Dscenarioctl")
-        load = Load(fleet.apis)
         streams = []
         try:
             wait_for_daemons(fleet.members)
+            load = Load(fleet.apis)
             streams += [
                 Stream([api.port for api in fleet.apis]),
                 Stream([api.port for api in fleet.apis[::-1]]),
@@ -172,7 +172,6 @@ def trouble(folder: Path, size: Size) -> None:
                 stream.close()
             takeovers.close()
             fleet.close()
-            load.close()
 
 
 def check_stream(url: str, stream: Stream) -> None:

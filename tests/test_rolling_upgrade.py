@@ -69,9 +69,9 @@ def upgrade(folder: Path, size: Size) -> list[str]:
     with killable_server() as (server, url):
         owner = server.url("fleet")
         members = old = start(folder / "old", url, roles)
-        load = Load([old[0]])
         try:
             wait_for_daemons(old)
+            load = Load([old[0]])
             load.begin(size.jobs, EVERY)
 
             # A newer daemon waits for the migration.
@@ -113,7 +113,6 @@ def upgrade(folder: Path, size: Size) -> list[str]:
         finally:
             for member in members:
                 member.close()
-            load.close()
 
 
 @pytest.mark.acceptance
