@@ -3,7 +3,6 @@
 import signal
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,8 +40,8 @@ class Size:
     restarts: int
     #: Seconds; 0 for that of users.
     lease: float
-    #: Which of all takeovers must come in time: a busy machine may pause a process for as long as a short lease.
-    judged: Callable[[list[float]], float]
+    #: Whether times are judged: a busy machine may pause a process for as long as a short lease.
+    judges_times: bool
 
 
 SMALL = Size(
@@ -54,9 +53,11 @@ SMALL = Size(
     quiet=1.3,
     restarts=1,
     lease=2.0,
-    judged=statistics.median,
+    judges_times=False,
 )
-FULL = Size(kills=3, jobs=500, every="8s", seconds=180, pause=3.0, quiet=15, restarts=2, lease=0, judged=max)
+FULL = Size(
+    kills=3, jobs=500, every="8s", seconds=180, pause=3.0, quiet=15, restarts=2, lease=0, judges_times=True
+)
 
 
 def far(server: postgres.Server, port: int) -> str:
@@ -163,9 +164,12 @@ def trouble(folder: Path, size: Size) -> None:
             for member in fleet.members:
                 assert "Traceback" not in member.log
                 assert "bug" not in member.log
-            assert size.judged(undisturbed) <= 2 * fleet.lease
-            # Other work on the machine may hold up one of the two.
-            assert min(nearly_all(each) for each in delays) < 1
+            assert undisturbed
+            assert all(delays)
+            if size.judges_times:
+                assert max(undisturbed) <= 2 * fleet.lease
+                # Other work on the machine may hold up one of the two.
+                assert min(nearly_all(each) for each in delays) < 1
             assert set(fleet.faults) >= FAULTS
         finally:
             for stream in streams:

@@ -115,13 +115,22 @@ def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
     tell(place, story)
 
 
+async def known(count: int) -> bool:
+    """Return whether procrastinate knows so many workers."""
+    return execute("SELECT count(*) FROM procrastinate_workers") == [(count,)]
+
+
 def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> None:
     async def story(stage: Stage) -> None:
-        await stage.work()
+        worker = await stage.work()
+        await until(lambda: known(1))
         execute("DELETE FROM procrastinate_workers")
         await stage.start("one")
 
         await until(lambda: stage.ran("one"))
+        # It is another one to procrastinate.
+        await until(lambda: known(1))
+        assert worker.counts.store_errors
         assert await stage.app.store.has_worker()
 
     tell(place, story)

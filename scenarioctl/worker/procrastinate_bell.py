@@ -213,9 +213,15 @@ class ProcrastinateBell:
         self._retry = min(self._retry * 2, self._pace.patience)
 
     def _explain(self, error: BaseException) -> BaseException:
-        """Return what an error of procrastinate's connections means to a user."""
+        """Return what an error of procrastinate's connections means to a user, as far as that is known."""
         reason = error.__cause__ if isinstance(error, ConnectorException) else error
-        return self._app.store.explain(reason) if isinstance(reason, psycopg.Error) else error
+        if not isinstance(reason, psycopg.Error):
+            return error
+        try:
+            return self._app.store.explain(reason)
+        except psycopg.Error:
+            # Procrastinate has forgotten a worker that was silent for long, for one.
+            return reason
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
