@@ -23,7 +23,19 @@ from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.stores.store import Store
 from tests.messages import says
 from tests.runner import finish as run
-from tests.test_store_jobs import HOUR, JOB, NOW, WEBHOOK, claim, ended, finish, get_job, next_due, texts
+from tests.test_store_jobs import (
+    HOUR,
+    JOB,
+    NO_LIMIT,
+    NOW,
+    WEBHOOK,
+    claim,
+    ended,
+    finish,
+    get_job,
+    next_due,
+    texts,
+)
 from tests.test_stores import FIRST, STORES, Clock, opened
 
 ID = FIRST.id
@@ -324,11 +336,33 @@ class TestDuringARun:
             "Job stopped while step 2 waited for a webhook",
         ]
 
-    def test_a_run_that_waits_goes_on_after_a_reschedule(self, app: Application, store: Store) -> None:
+    def test_a_run_that_waits_ends_at_another_time_with_a_line_that_says_where(
+        self, app: Application, store: Store
+    ) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         run(store.start_job(JOB))
         (leg,) = claim(store)
         assert finish(store, waiting(leg)) is True
-        assert reschedule(app, every="2h")["next"] is None
+        assert reschedule(app, every="2h")["next"] == "2025-11-20T21:29:18.123456789Z"
+
+        assert not get_job(store).in_progress
+        run(store.put_event(WEBHOOK, "late", now=NOW, retention=NO_LIMIT))
+        assert claim(store, now=NOW + HOUR) == []
+        (again,) = claim(store, now=NOW + 2 * HOUR)
+        assert (again.job.planned, again.saved) == (NOW + 2 * HOUR, "")
+        words = (
+            "Rescheduled while step 2 waited for a webhook: every 2h, the next run is at 2025-11-20T21:29:18Z"
+        )
+        assert texts(store)[-1] == words
+
+    @pytest.mark.parametrize("fields", [{"pause_after": "3"}, {"notify": "https://hooks.example.org/jobs"}])
+    def test_a_run_that_waits_goes_on_if_its_times_stay(
+        self, app: Application, store: Store, fields: dict[str, str]
+    ) -> None:
+        run(store.start_job(JOB))
+        (leg,) = claim(store)
+        assert finish(store, waiting(leg)) is True
+        assert reschedule(app, **fields)["next"] is None
         (again,) = claim(store, now=NOW + MINUTE)
 
         assert again.saved == "anything"

@@ -41,7 +41,19 @@ from tests.messages import says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
 from tests.test_sent import SENT
-from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, WEBHOOK, claim, ended, give_back, stop_job
+from tests.test_store_jobs import (
+    DRAFT,
+    HOUR,
+    JOB,
+    NO_LIMIT,
+    NOW,
+    WEBHOOK,
+    claim,
+    ended,
+    give_back,
+    stop_job,
+    waiting,
+)
 from tests.test_stores import FIRST, SECOND, fill, message
 
 THIRD = replace(
@@ -372,6 +384,20 @@ class TestRefusals:
         words = says("1 job", "--stop-jobs", source=without_password(both[0]))
         assert message(Conflict, copy()) == words
         assert with_store(both[1], lambda store: run(store.count_scenarios())) == 0
+
+    def test_a_run_that_waits_ends_with_a_line_that_says_where(self, both: tuple[str, str]) -> None:
+        def wait(store: Store) -> None:
+            run(store.start_job(JOB))
+            (leg,) = claim(store)
+            run(store.finish_run(waiting(leg), retention=NO_LIMIT))
+            give_back(store, "me")
+
+        with_store(both[0], wait)
+        stopped, _ = perform(*both, stop=True)
+
+        assert stopped == [JOB.id]
+        lines = with_store(both[1], lambda store: run(store.read_log(JOB.id)))
+        assert lines[-1].text == "Job stopped while step 2 waited for a webhook"
 
     @pytest.mark.parametrize("which", [0, 1], ids=["source", "target"])
     def test_a_worker_of_either_store(self, both: tuple[str, str], which: int) -> None:

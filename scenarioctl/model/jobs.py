@@ -108,11 +108,6 @@ class Job:
         return bool(self.owner or self.waiting)
 
 
-def stopped(job: Job, *, now: int) -> Job:
-    """Return *job* as it is once it was stopped, *now*."""
-    return replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
-
-
 @dataclass(frozen=True, kw_only=True)
 class JobChange:
     """What a request changes in a job, between two runs or during one."""
@@ -124,6 +119,21 @@ class JobChange:
     written: int = 0
     #: Its run in progress is over: one that waits has no further leg, and nothing of a leg in progress is kept.
     ends_run: bool = False
+
+
+def stopping(job: Job, *, now: int) -> JobChange:
+    """Return the change that stops *job*, *now*."""
+    stopped = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
+    return JobChange(job=stopped, lines=(f"Job stopped{while_waiting(job)}",), written=now, ends_run=True)
+
+
+def while_waiting(job: Job) -> str:
+    """Return what a line of the log adds that says of *job* how it was changed, if its run waits for something."""
+    if not job.waiting:
+        return ""
+    return (
+        f" while step {job.waiting} waited for {'a webhook' if job.step.startswith('webhook') else 'a delay'}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from typing import Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule
+from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule, while_waiting
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker, while_waiting
+from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.job_texts import DAMAGED
 
@@ -92,7 +92,8 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
 class RescheduleJob(ScheduledJob):
     """Change the schedule of a job, or where its notifications are sent. Fields that are left out stay as they are.
 
-    Planned times lie on the grid of the former ones. A run in progress, and one that is due already, are not affected.
+    Planned times lie on the grid of the former ones. Another time ends a run that waits for a webhook or a delay. Any other run in
+    progress, and one that is due already, are not affected.
     """
 
 
@@ -114,9 +115,13 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
                 return None
             return JobChange(job=replace(job, notify=targets), lines=(NOTIFICATIONS_CHANGED,), written=now)
         due, planned = job.due, job.planned
-        line = f"{RESCHEDULED}: {describe_schedule(schedule)}"
-        is_waiting = job.state is JobState.RUNNING and not job.in_progress and due is not None and due > now
-        if is_waiting and any(getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING):
+        is_planned = not job.in_progress and due is not None and due > now
+        moves = job.state is JobState.RUNNING and any(
+            getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING
+        )
+        ends_wait = moves and bool(job.waiting)
+        line = f"{RESCHEDULED}{while_waiting(job) if ends_wait else ''}: {describe_schedule(schedule)}"
+        if ends_wait or (moves and is_planned):
             times = following_times(schedule, planned, now)
             due, planned = times.due, times.planned
             line += f", the next run is at {_second(due)}"
@@ -124,6 +129,7 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
             job=replace(job, schedule=schedule, due=due, planned=planned, notify=targets),
             lines=(line, NOTIFICATIONS_CHANGED) if targets != job.notify else (line,),
             written=now,
+            ends_run=ends_wait,
         )
 
     job, changed = await _change(app, request.id, reschedule)

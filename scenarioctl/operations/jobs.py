@@ -17,7 +17,7 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     MempoolEntry,
     Schedule,
-    stopped,
+    stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
@@ -153,25 +153,13 @@ async def stop_job(app: Application, request: StopJob) -> Result[Done]:
     now = await app.store.now()
     had_to_stop = False
 
-    def stop(job: Job) -> JobChange | None:
+    def change(job: Job) -> JobChange | None:
         nonlocal had_to_stop
         had_to_stop = job.state is not JobState.STOPPED
-        if not had_to_stop:
-            return None
-        line = f"Job stopped{while_waiting(job)}"
-        return JobChange(job=stopped(job, now=now), lines=(line,), written=now, ends_run=True)
+        return stopping(job, now=now) if had_to_stop else None
 
-    await app.store.change_job(request.id, stop)
+    await app.store.change_job(request.id, change)
     return Result(answer={"success": True, "result": "Job stopped" if had_to_stop else "Job not running"})
-
-
-def while_waiting(job: Job) -> str:
-    """Return what a line of the log adds that says of *job* how it was changed, if its run waits for something."""
-    if not job.waiting:
-        return ""
-    return (
-        f" while step {job.waiting} waited for {'a webhook' if job.step.startswith('webhook') else 'a delay'}"
-    )
 
 
 class MempoolRow(TypedDict):

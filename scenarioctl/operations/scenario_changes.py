@@ -18,11 +18,10 @@ from scenarioctl.model.diagram import (
     read_name,
     read_tags,
 )
-from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState
+from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.created_notes import note_created, understand
-from scenarioctl.operations.jobs import while_waiting
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, store_new

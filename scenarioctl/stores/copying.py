@@ -29,7 +29,7 @@ from scenarioctl.errors import (
     StoreUnavailable,
     shorten,
 )
-from scenarioctl.model.jobs import LEASE_SECONDS, Job, JobChange, JobState, stopped
+from scenarioctl.model.jobs import LEASE_SECONDS, JobState, stopping
 from scenarioctl.stores import file_path, open_store, statements
 from scenarioctl.stores.operations import Operation, Row
 from scenarioctl.stores.rows import read_texts
@@ -237,7 +237,7 @@ class StoreCopy:
             if not stop:
                 raise self._running(running.total)
             for job in running.items:
-                await store.change_job(job.id, partial(_stop, now=now))
+                await store.change_job(job.id, partial(stopping, now=now))
                 stopped.append(job.id)
         return sorted(stopped)
 
@@ -425,7 +425,3 @@ def _raise_numbers(numbers: Mapping[str, int]) -> Operation[None]:
         if table.is_numbered and numbers[table.name] > own[table.name]:
             for statement in statements.raise_number(table.name, table.key[0]):
                 yield statement, {"last": numbers[table.name]}
-
-
-def _stop(job: Job, *, now: int) -> JobChange:
-    return JobChange(job=stopped(job, now=now), lines=("Job stopped",), written=now, ends_run=True)

@@ -79,10 +79,11 @@ def change(id: str, change: Callable[[Job], JobChange | None]) -> Operation[Job 
         return job
     changed = wanted.job
     check_job(changed)
-    yield from _change(changed, leg=leg, former=job, ends=wanted.ends_run and bool(saved or job.owner))
+    ends = wanted.ends_run and bool(saved or job.owner)
+    yield from _change(changed, leg=leg, former=job, ends=ends)
     if wanted.lines:
         yield from add_lines([Lines(job=id, texts=wanted.lines, written=wanted.written)])
-    return changed
+    return replace(changed, epoch=job.epoch + 1, owner="", step="", waiting=0) if ends else changed
 
 
 def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
