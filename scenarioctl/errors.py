@@ -16,7 +16,8 @@ class ScenarioctlError(Exception):
     ) -> None:
         """Say *sentence*, and behind it *advice* about options of a command, with what separates the two."""
         super().__init__(sentence + advice)
-        #: The sentence without the advice, for the log of a run: no command line is at hand there.
+        #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address
+        #: of the store.
         self.statement = sentence
         #: What a JSON answer says beside the sentence: of a transaction that was sent, its hash.
         self.details = details or {}

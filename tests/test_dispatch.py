@@ -18,6 +18,7 @@ from scenarioctl.actions import running
 from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
+from scenarioctl.errors import StoreBusy
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Retention
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.job_changes import (
@@ -269,6 +270,31 @@ def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> No
         assert min(late) >= 0
         # Under load it is more.
         assert max(late) < 0.9
+
+    tell(place, story)
+
+
+def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(place: Place) -> None:
+    attempts = []
+
+    async def ask(run: FakeRun) -> None:
+        attempts.append(run.id)
+        if len(attempts) == 1:
+            raise StoreBusy("store s.db is locked")
+        await draft(run)
+
+    FakeRun.plays = {"one": ask}
+
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        await stage.start("one")
+        await until(lambda: stage.ran("one"))
+
+        assert await stage.log("one") == [
+            *("Starting worker", "The last attempt at this run was interrupted; running it again"),
+            *("drafted", "workload executed", "Sleeping"),
+        ]
+        assert (await stage.job("one")).failures == 0
 
     tell(place, story)
 

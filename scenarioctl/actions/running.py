@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable, shorten
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, StepOutcome, WebhookEvent
 
@@ -93,7 +93,7 @@ class Run:
     async def go(self, *, waited: float = 0.0) -> Wait | None:
         """Take the steps of one leg, after the run has *waited* so many seconds; return what it waits for then, None at its end.
 
-        Failures go to `failure` and `lines`; only bugs raise.
+        Failures go to `failure` and `lines`; only bugs raise, and a store that doesn't answer: StoreBusy, StoreUnavailable.
         """
         import asyncio
 
@@ -234,6 +234,9 @@ class Run:
                 if wait is not None:
                     return wait
                 self.outcomes[node.id] = StepOutcome.DONE
+        except (StoreBusy, StoreUnavailable):
+            # No step is to blame: the leg is taken again.
+            raise
         except ScenarioctlError as error:
             self.outcomes[node.id] = StepOutcome.FAILED
             if step.draft is not None and step.data is not None:

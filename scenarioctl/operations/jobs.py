@@ -228,7 +228,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
         error = raised
     if error is None and run.failure:
         error = failure_of(run)
-    failure = str(error) if error is not None else ""
+    failure = error.statement if error is not None else ""
     finished = FinishedRun(
         job=request.id,
         epoch=None,

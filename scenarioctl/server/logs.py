@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from scenarioctl.errors import StoreUnavailable
+
 #: Values of `log_level`.
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 #: Level -> syslog priority, which journald reads from the start of a line.
@@ -113,6 +115,11 @@ def _quoted(value: object) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether *record* says more than that the store is away, which the store tells itself, once."""
+    return not any(isinstance(value, StoreUnavailable) for value in record.args or ())
+
+
 def is_for_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
     """Tell whether *stream* is connected to journald, according to JOURNAL_STREAM."""
     try:
@@ -125,6 +132,7 @@ def is_for_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
 def start_logging(level: str, *, environment: Mapping[str, str] = os.environ) -> None:
     """Start logging to stderr, from libraries only warnings and errors."""
     journal = Journal(sys.stderr.fileno())
+    journal.addFilter(_is_news)
     journal.setFormatter(Line(for_journal=is_for_journal(sys.stderr, environment)))
     root = logging.getLogger()
     root.handlers = [journal]

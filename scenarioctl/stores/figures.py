@@ -60,6 +60,16 @@ class Usage:
     listening: bool | None = None
 
 
-def is_failure(error: ScenarioctlError) -> bool:
-    """Return whether *error* is the store's, and not that of the request."""
-    return isinstance(error, (StoreBusy, StoreFailed, StoreUnavailable))
+class Failures:
+    """Reads and writes of this process that failed because of the store."""
+
+    def __init__(self, name: str) -> None:
+        """*name* is what sentences call the store: its address, without a password."""
+        self.count = 0
+        self._named = f"store {name}"
+
+    def note(self, error: ScenarioctlError) -> None:
+        """Count *error*, unless it is that of the request; logs of jobs, which quote its statement, don't tell the address."""
+        if isinstance(error, (StoreBusy, StoreFailed, StoreUnavailable)):
+            self.count += 1
+            error.statement = str(error).replace(self._named, "the store")

@@ -126,11 +126,11 @@ class EmbeddedBell:
         try:
             wait = await self._begin(min(room, 100))
         except ScenarioctlError as error:
-            self._back_off(str(error))
+            self._back_off(error)
             return self._pace.poll
         except Exception as error:
             log.exception("a bug showed while jobs were begun")
-            self._back_off(type(error).__name__)
+            self._back_off(error)
             return self._pace.poll
         finally:
             self._at_store = False
@@ -148,10 +148,10 @@ class EmbeddedBell:
         left = await self._app.store.until_due()
         return self._pace.poll if left is None else min(self._pace.poll, max(0, left) / SECOND)
 
-    def _back_off(self, reason: str) -> None:
+    def _back_off(self, error: Exception) -> None:
         self._legs.counts.store_errors += 1
         self._not_before = self._monotonic() + round(self._retry * SECOND)
-        log.error("no job can be begun; retrying in %.1f s: %s", self._retry, reason)
+        log.error("no job can be begun; retrying in %.1f s: %s", self._retry, error)
         self._retry = min(self._retry * 2, self._pace.patience)
 
     async def _rest(self, seconds: float) -> None:

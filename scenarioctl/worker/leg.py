@@ -4,13 +4,14 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable, shorten
 from scenarioctl.model.jobs import (
     PAUSED,
     SECOND,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from scenarioctl.actions.running import Run, Wait
 
 log = logging.getLogger("scenarioctl.worker")
+
+T = TypeVar("T")
 
 STARTING = "Starting worker"
 #: Why a leg is not stored, or canceled.
@@ -102,9 +105,18 @@ class RunningLeg:
         #: The task that notes lines in the store.
         self._noting: asyncio.Task[None] | None = None
 
-    async def perform(self) -> FinishedRun:
-        """Take the leg, store what it leaves behind, whatever happens to it, and return that."""
-        run = await self._execute()
+    async def perform(self) -> FinishedRun | None:
+        """Take the leg, store what it leaves behind, whatever happens to it, and return that.
+
+        None if the store didn't answer it: then the leg is left to whoever begins it again.
+        """
+        try:
+            run = await self._execute()
+        except (StoreBusy, StoreUnavailable) as error:
+            self.finishing = True
+            log.warning("a run of job %s was interrupted, and will be repeated: %s", self.leg.job.id, error)
+            await self._give_back()
+            return None
         self.finishing = True
         if self._noting is not None:
             # It may have been in progress when the leg was canceled.
@@ -132,8 +144,10 @@ class RunningLeg:
                 # Clients read the log meanwhile.
                 await self._log(outcome.lines)
             await self._run(outcome)
+        except (StoreBusy, StoreUnavailable):
+            raise
         except ScenarioctlError as error:
-            outcome.failure = str(error)
+            outcome.failure = error.statement
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and self.task is not None and self.task.cancelling():
                 raise
@@ -288,25 +302,17 @@ class RunningLeg:
         )
 
     async def _keep(self, run: FinishedRun) -> None:
-        """Store *run*, and retry until that succeeds: nothing of it may be lost while its job is ours."""
-        delay = self._pace.retry
+        """Store *run*: nothing of it may be lost while its job is ours."""
         retention = retention_of(self._app.settings)
-        while True:
-            try:
-                # The store itself lets legs that end together take one turn.
-                kept = await self._app.store.finish_run(run, retention=retention)
-                break
-            except ScenarioctlError as error:
-                self._counts.store_errors += 1
-                trouble = "a run of job %s can't be stored; retrying in %.1f s: %s"
-                log.error(trouble, run.job, delay, error)  # noqa: TRY400
-            except Exception as error:
-                # The store refuses something in it: store the rest.
-                outcome = _Outcome(planned=run.planned, started=run.started, lines=[])
-                outcome.failure = self._report(run.job, error)
-                run = self._finished(outcome)
-            await self._app.sleep(delay)
-            delay = min(delay * 2, self._pace.patience)
+        try:
+            # The store itself lets legs that end together take one turn.
+            kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
+        except Exception as error:
+            # The store refuses something in it: store the rest.
+            outcome = _Outcome(planned=run.planned, started=run.started, lines=[])
+            outcome.failure = self._report(run.job, error)
+            run = self._finished(outcome)
+            kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
         if not kept:
             self._counts.lost += 1
             log.warning("a run of job %s is not kept: %s", run.job, NOT_OURS)
@@ -316,6 +322,24 @@ class RunningLeg:
                 self._counts.failed += 1
                 outcome_text = "failed" if run.due is not None else "failed, the job is paused"
                 log.warning("a run of job %s %s: %s", run.job, outcome_text, run.failure)
+
+    async def _give_back(self) -> None:
+        """Let the leg be begun again."""
+        free = partial(self._app.store.free_legs, [self._owner], jobs=[self.leg.job.id])
+        await self._until_stored(free)
+
+    async def _until_stored(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Return what *write* returns, which is retried until the store takes it."""
+        delay = self._pace.retry
+        while True:
+            try:
+                return await write()
+            except ScenarioctlError as error:
+                self._counts.store_errors += 1
+                trouble = "a run of job %s can't be stored; retrying in %.1f s: %s"
+                log.error(trouble, self.leg.job.id, delay, error)  # noqa: TRY400
+            await self._app.sleep(delay)
+            delay = min(delay * 2, self._pace.patience)
 
     async def _log(self, lines: list[str]) -> None:
         """Store what the leg has logged so far."""

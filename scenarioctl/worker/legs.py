@@ -153,6 +153,8 @@ class Legs:
 
     async def _perform(self, leg: RunningLeg) -> None:
         finished = await leg.perform()
+        if finished is None:
+            return
         for draft in finished.drafts:
             self._on_draft(draft)
         if finished.notifications:

@@ -181,8 +181,6 @@ class ProcrastinateBell:
     async def _open(self) -> None:
         if self._pool is not None:
             return
-        # It tells of each attempt that fails; we say what that means, once.
-        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
         # A task that can't tell the server how it ended is another worker's.
         logging.getLogger("asyncio").addFilter(_is_ours)
         self._pool = AsyncConnectionPool(

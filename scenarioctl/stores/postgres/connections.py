@@ -1,6 +1,7 @@
 """Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon."""
 
 import asyncio
+import logging
 import select
 import time
 from collections.abc import AsyncIterator
@@ -13,9 +14,10 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from scenarioctl.errors import InvalidRequest, StoreBusy
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable
 from scenarioctl.stores.figures import PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
+from scenarioctl.stores.postgres.outage import Outage
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
 from scenarioctl.stores.validation import no_tables, older_tables
 
@@ -111,6 +113,7 @@ class Connections:
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.explainer = Explainer(settings.url)
+        self._outage = Outage(self.explainer.name, tells=bool(settings.pool))
         #: What libpq is told.
         self.info = connection_info(settings, settings.url)
         #: Who uses the one connection, or opens the pool.
@@ -125,13 +128,30 @@ class Connections:
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Connection]:
         """Lend a connection in autocommit mode; errors of psycopg are explained."""
+        asked = time.monotonic()
+        try:
+            async with self._lend() as connection:
+                yield connection
+        except psycopg.Error as error:
+            raise self.explain(error) from error
+        except StoreUnavailable as error:
+            self._outage.note(error)
+            raise
+        self._outage.answered(asked)
+
+    def explain(self, error: psycopg.Error) -> ScenarioctlError:
+        """Return what *error* of a connection to the server means to a user; raise *error* if it is a bug."""
+        explained = self.explainer.explain(error)
+        self._outage.note(explained)
+        return explained
+
+    @asynccontextmanager
+    async def _lend(self) -> AsyncIterator[Connection]:
         if self._closed:
             raise RuntimeError("the store is closed")
         connection = await (self._take_pooled() if self.settings.pool else self._take_one())
         try:
             yield connection
-        except psycopg.Error as error:
-            raise self.explainer.explain(error) from error
         finally:
             if self._pool is not None:
                 await self._pool.putconn(connection)
@@ -205,6 +225,8 @@ class Connections:
 
                 # The first one tells what is wrong; a pool only that it has none.
                 await (await self.open()).close()
+                # It tells of each attempt that fails; we say what that means, once.
+                logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
                 self._pool = AsyncConnectionPool(
                     self.info,
                     connection_class=Connection,

@@ -71,7 +71,7 @@ class Explainer:
         if isinstance(error, _NO_TABLES):
             return no_tables(self.name)
         if isinstance(error, _GONE) or _is_lost(error):
-            return self.unavailable("the connection was lost")
+            return self.lost()
         if (error.sqlstate or "").startswith(_CONNECTION):
             return self.unavailable(_first_line(error))
         raise error
@@ -81,6 +81,9 @@ class Explainer:
             f"store {self.name} is not available: {reason}; try again later",
             details={"retry_after": RETRY_AFTER},
         )
+
+    def lost(self) -> StoreUnavailable:
+        return self.unavailable("the connection was lost")
 
     def cannot_listen(self) -> StoreFailed:
         return StoreFailed(

@@ -67,13 +67,13 @@ class Listener:
         return f"{self._heard} {self._snapshot}"
 
     async def _listen(self) -> None:
-        trouble = ""
+        trouble, explainer = "", self._connections.explainer
         while True:
             try:
-                connection = await connect(self._info, self._connections.explainer)
+                connection = await connect(self._info, explainer)
                 async with connection:
                     if await find_pooler(connection):
-                        raise self._connections.explainer.cannot_listen()
+                        raise explainer.cannot_listen()
                     await connection.execute(f"LISTEN {CHANNEL}")
                     trouble = ""
                     # Something may have been written before.
@@ -81,8 +81,9 @@ class Listener:
                     self._connected = True
                     await self._hear(connection)
             except (ScenarioctlError, psycopg.Error, OSError) as error:
-                if trouble != (trouble := str(error)):
-                    log.warning("changes of other processes are heard later, by polling: %s", error)
+                reason = error if isinstance(error, ScenarioctlError) else explainer.lost()
+                if trouble != (trouble := str(reason)):
+                    log.warning("changes of other processes are heard later, by polling: %s", reason)
             finally:
                 self._connected = False
             await asyncio.sleep(_PAUSE)

@@ -23,7 +23,7 @@ from scenarioctl.errors import ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import LEASE_SECONDS, SECOND, FinishedRun, Retention
 from scenarioctl.stores import Inspection, StoredScenario, jobs, runs, scenarios
 from scenarioctl.stores.dialects import POSTGRES, Dialect
-from scenarioctl.stores.figures import Statistics, Usage, is_failure
+from scenarioctl.stores.figures import Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, Table
 from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
@@ -59,7 +59,8 @@ class PostgresStore(Store):
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = Listener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
-        self._writes = self._errors = 0
+        self._writes = 0
+        self._failures = Failures(self.connections.explainer.name)
         #: When and why the last write failed; None if it succeeded.
         self._failed: tuple[float, str] | None = None
 
@@ -68,7 +69,7 @@ class PostgresStore(Store):
             async with self.connections.lend() as connection:
                 return await action(connection)
         except ScenarioctlError as error:
-            self._errors += is_failure(error)
+            self._failures.note(error)
             raise
 
     async def _write(self, action: Action[T], *, alone: bool = False, tell: bool = False) -> T:
@@ -82,7 +83,7 @@ class PostgresStore(Store):
         except ScenarioctlError as error:
             if isinstance(error.__cause__, (psycopg.Error, OSError)):
                 self._failed = (time.monotonic(), str(error))
-            self._errors += is_failure(error)
+            self._failures.note(error)
             raise
         self._failed = None
         return answer
@@ -141,7 +142,7 @@ class PostgresStore(Store):
     def explain(self, error: Exception) -> ScenarioctlError:
         if not isinstance(error, psycopg.Error):
             raise error
-        return self.connections.explainer.explain(error)
+        return self.connections.explain(error)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         return await self._run_writer.store((run, retention))
@@ -164,7 +165,7 @@ class PostgresStore(Store):
     def usage(self) -> Usage:
         return Usage(
             writes=self._writes,
-            errors=self._errors,
+            errors=self._failures.count,
             pool=self.connections.usage(),
             listening=self._listener.is_listening if self._listener is not None else None,
         )

@@ -28,7 +28,7 @@ from typing import Any
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.dialects import SQLITE
-from scenarioctl.stores.figures import Statistics, Usage, is_failure
+from scenarioctl.stores.figures import Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
@@ -87,7 +87,8 @@ class SqliteStore(Store):
         else:
             self._database = self._file.open_empty()
         self._writer: Writer | None = None
-        self._writes = self._errors = 0
+        self._writes = 0
+        self._failures = Failures(self._file.name)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._of_thread = threading.local()
         self._of_threads: list[sqlite3.Connection] = []
@@ -134,7 +135,7 @@ class SqliteStore(Store):
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._readers, self._read_in_thread, action)
         except ScenarioctlError as error:
-            self._errors += is_failure(error)
+            self._failures.note(error)
             raise
 
     def _read_in_thread(self, action: Action[T]) -> T:
@@ -159,7 +160,7 @@ class SqliteStore(Store):
         try:
             return await self._writer.write(action)
         except ScenarioctlError as error:
-            self._errors += is_failure(error)
+            self._failures.note(error)
             raise
 
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
@@ -215,7 +216,7 @@ class SqliteStore(Store):
         )
 
     def usage(self) -> Usage:
-        return Usage(writes=self._writes, errors=self._errors)
+        return Usage(writes=self._writes, errors=self._failures.count)
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
         return await self._read(_inspect)
