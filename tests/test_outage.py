@@ -169,6 +169,28 @@ def test_an_outage_is_told_twice_and_fails_no_run(tmp_path: Path, server: Server
     assert "postgresql" not in found
 
 
+def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Server) -> None:
+    standby = start_server()
+    try:
+        run(create_store(standby.create_database("away"), grant=RUNTIME))
+        standby.execute("ALTER DATABASE away SET default_transaction_read_only = on")
+        hosts, ports = (f"{getattr(server, name)},{getattr(standby, name)}" for name in ("folder", "port"))
+        variables = {"SCENARIOCTL_STORE": f"postgresql://{RUNTIME}@/away?host={hosts}&port={ports}"}
+        with daemon(tmp_path / "home", "--offline", variables=variables) as running:
+            server.stop()
+            answers = [running.ask("/api/scenarios") for _ in range(3)]
+            running.said("only a read-only standby answers")
+            standby.execute("ALTER DATABASE away RESET default_transaction_read_only")
+            wait_until(lambda: running.ask("/api/scenarios")[0] == 200)
+            running.said("is available again")
+    finally:
+        standby.remove()
+
+    status, answer, headers = answers[-1]
+    assert (status, headers["Retry-After"]) == (503, "2")
+    assert answer["error"] == says("only a read-only standby answers", "promote")
+
+
 def test_a_run_that_the_store_refuses_tells_no_address(tmp_path: Path, server: Server) -> None:
     with serving(tmp_path / "home", server) as running:
         id = keep(running, node("b", "webhook", uuid=WEBHOOK, webhookName="hook"), REMARK)

@@ -103,6 +103,11 @@ def refusal(error: type[ScenarioctlError], url: str) -> str:
         return message(error, store.count_scenarios())
 
 
+def several(server: Server) -> str:
+    """Return the address of two servers, of which the first is gone."""
+    return f"postgresql://{RUNTIME}@/shared?host=127.0.0.1,{server.folder}&port=1,{server.port}"
+
+
 class TestRefusals:
     """Each is one sentence, which tells no password."""
 
@@ -189,6 +194,25 @@ class TestRefusals:
         with opened(url) as standby:
             assert run(standby.get_scenario(FIRST.id)) == FIRST
             assert message(StoreFailed, standby.put_scenario(SECOND)) == says("shared", "read-only")
+
+    def test_several_servers_of_which_only_a_standby_answers(
+        self, server: Server, store: PostgresStore, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(store.put_scenario(FIRST))
+        url = several(server) + "&options=" + quote("-c default_transaction_read_only=on")
+
+        sentence = refusal(StoreUnavailable, url)
+        assert sentence == says("shared", "only a read-only standby answers", "promote")
+        monkeypatch.setenv("SCENARIOCTL_STORE", url)
+        refused = scenarioctl("scenario", "list")
+        assert (refused.code, refused.err) == (5, f"Error: {sentence}\n")
+
+    def test_of_several_servers_the_one_that_takes_writes_is_used(
+        self, server: Server, store: PostgresStore
+    ) -> None:
+        with opened(several(server)) as either:
+            run(either.put_scenario(FIRST))
+        assert run(store.get_scenario(FIRST.id)) == FIRST
 
     def test_a_schema_of_somebody_else(self, server: Server) -> None:
         url = server.create_database("occupied")

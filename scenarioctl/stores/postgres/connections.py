@@ -99,6 +99,10 @@ def connection_info(settings: ServerSettings, url: str) -> str:
     for name, value in defaults.items():
         if not given.get(name) and not environment.get(name):
             given[name] = value
+    hosts = given.get("host") or environment.get("host") or ""
+    if "," in hosts and not given.get("target_session_attrs"):
+        # Of several servers, the one that takes writes: libpq would take the first that answers.
+        given["target_session_attrs"] = "read-write"
     options = [given.get("options") or environment.get("options"), f"-c search_path={SCHEMA}"]
     options.append(f"-c statement_timeout={settings.statement_seconds * 1000}")
     # A frozen process must not hold the locks of its transaction.
@@ -135,7 +139,7 @@ class Connections:
         except psycopg.Error as error:
             raise self.explain(error) from error
         except StoreUnavailable as error:
-            self._outage.note(error)
+            self._outage.note(error, on_connecting=True)
             raise
         self._outage.answered(asked)
 

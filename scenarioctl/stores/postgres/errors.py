@@ -76,9 +76,9 @@ class Explainer:
             return self.unavailable(_first_line(error))
         raise error
 
-    def unavailable(self, reason: str) -> StoreUnavailable:
+    def unavailable(self, reason: str, *, advice: str = "try again later") -> StoreUnavailable:
         return StoreUnavailable(
-            f"store {self.name} is not available: {reason}; try again later",
+            f"store {self.name} is not available: {reason}; {advice}",
             details={"retry_after": RETRY_AFTER},
         )
 
@@ -123,6 +123,11 @@ class Explainer:
             return InvalidRequest(
                 f"store {self.name} has a port or an option that is not valid, expected one like"
                 " postgresql://user@host:5432/database; write / and @ of a password as %2F and %40"
+            )
+        if "session is read-only" in words or "in hot standby mode" in words:
+            # Of several servers: what libpq says of the others is in there, too.
+            return self.unavailable(
+                "only a read-only standby answers", advice="start the primary server, or promote the standby"
             )
         if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
             return self.unavailable("the server does not answer")

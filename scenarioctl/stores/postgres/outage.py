@@ -10,6 +10,8 @@ from scenarioctl.errors import ScenarioctlError, StoreUnavailable
 
 log = logging.getLogger("scenarioctl.store")
 
+#: Seconds after which lost connections are an outage, if none has failed to open.
+_PATIENCE = 1.0
 #: Seconds after the return for which connections of before are found lost, one after the other.
 _AFTERMATH = 15.0
 
@@ -25,25 +27,29 @@ class Outage:
         #: When it was first and last found away, in seconds of the monotonic clock; None while it answers.
         self._since: float | None = None
         self._last = 0.0
+        #: How often it was found away since, and whether the log has that.
+        self._failed = 0
+        self._told = False
         #: When it was back.
         self._back = float("-inf")
-        #: How often it was found away since.
-        self._failed = 0
 
-    def note(self, error: ScenarioctlError) -> None:
-        """Note an error of the store."""
+    def note(self, error: ScenarioctlError, *, on_connecting: bool = False) -> None:
+        """Note an error of the store.
+
+        *on_connecting*: it says why none answers. That a connection was lost doesn't, and may be all that happens.
+        """
         if not isinstance(error, StoreUnavailable) or not self._has_answered:
             return
-        self._last = time.monotonic()
+        now = self._last = time.monotonic()
         if self._since is None:
-            if self._last - self._back < _AFTERMATH:
+            if now - self._back < _AFTERMATH:
                 return
-            self._since = self._last
-            self._failed = 0
-            if self._tells:
-                # As text, so that it isn't left out.
-                log.error("%s", str(error))
+            self._since, self._failed, self._told = now, 0, False
         self._failed += 1
+        if self._tells and not self._told and (on_connecting or now - self._since > _PATIENCE):
+            self._told = True
+            # As text, so that it isn't left out.
+            log.error("%s", str(error))
 
     def answered(self, asked: float) -> None:
         """Note that the server has answered what was *asked* then; an answer to an earlier question says nothing of now."""
@@ -53,7 +59,6 @@ class Outage:
         self._back = time.monotonic()
         seconds, self._since = self._back - self._since, None
         if self._tells:
-            log.warning(
-                "store %s is available again after %.1f s; %d attempts to reach it failed meanwhile",
-                *(self._name, seconds, self._failed),
-            )
+            sentence = "is available again after" if self._told else "was not available for"
+            attempts = "1 attempt" if self._failed == 1 else f"{self._failed} attempts"
+            log.warning("store %s %s %.1f s; %s to reach it failed", self._name, sentence, seconds, attempts)
