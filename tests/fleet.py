@@ -142,6 +142,8 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cut_until = 0.0
+        #: Seconds for which it holds up what passes.
+        self.delay = 0.0
         self._open = threading.Event()
         self._open.set()
         #: Grows when connections are lost; a pair that is older ends.
@@ -204,6 +206,7 @@ class Proxy:
                     continue
                 if not data:
                     break
+                time.sleep(self.delay)
                 target.sendall(data)
         except OSError:
             self._open.wait()

@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreUnavailable
 from scenarioctl.model.jobs import JobState
+from scenarioctl.server import store_metrics
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres import connections, figures
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
@@ -24,6 +25,7 @@ from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import ROOT
 from tests.daemons import Daemon, daemon, wait_until
+from tests.fleet import Proxy
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
@@ -82,6 +84,36 @@ def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
     return samples if ran and samples.get("scenarioctl_store_listener_up") == {(): 1} else None
 
 
+@pytest.fixture
+def far(store: PostgresStore, tmp_path: Path) -> Iterator[tuple[Serving, Proxy]]:
+    """A daemon with the shared database, and the network between them."""
+    server = shared_server()
+    proxy = Proxy(server.port)
+    url = f"postgresql://{RUNTIME}:{server.password}@127.0.0.1:{proxy.port}/shared"
+    with Serving(tmp_path, role="api", store=url) as serving:
+        yield serving, proxy
+        proxy.delay = 0.0
+        proxy.mend(lost=True)
+    proxy.close()
+
+
+def age_in(metrics: dict[str, dict[tuple[str, ...], float]]) -> float:
+    """Return how old the figures of the store are, in seconds."""
+    return metrics["scenarioctl_store_figures_age_seconds"][()]
+
+
+def _newer(serving: Serving, *, age: float) -> dict[str, dict[tuple[str, ...], float]] | None:
+    """Return the metrics once the figures of the store are less old than *age*."""
+    found = scrape(serving.get("/metrics").body)
+    return found if age_in(found) < age else None
+
+
+def _scraped(serving: Serving, *, up: float) -> dict[str, dict[tuple[str, ...], float]] | None:
+    """Return the metrics if they say that the store is up, or not."""
+    found = scrape(serving.get("/metrics").body)
+    return found if found["scenarioctl_store_up"] == {(): up} else None
+
+
 class TestMetrics:
     def test_a_daemon_says_how_it_and_its_store_are(
         self, metrics: dict[str, dict[tuple[str, ...], float]]
@@ -114,7 +146,49 @@ class TestMetrics:
         assert before["scenarioctl_store_errors_total"] == {(): 0}
         # The request's, and that of the scrape itself.
         assert after["scenarioctl_store_errors_total"] == {(): 2}
-        assert "scenarioctl_jobs" not in after
+        assert after["scenarioctl_jobs"] == before["scenarioctl_jobs"]
+        assert age_in(after) > age_in(before)
+
+    def test_a_store_that_is_slow_is_up_and_has_all_figures(self, far: tuple[Serving, Proxy]) -> None:
+        serving, proxy = far
+        before = scrape(serving.get("/metrics").body)
+        proxy.delay = 0.25
+        after = scrape(serving.get("/metrics").body)
+        later = wait_until(lambda: _newer(serving, age=age_in(after)))
+
+        assert after["scenarioctl_store_up"] == later["scenarioctl_store_up"] == {(): 1}
+        assert before.keys() <= after.keys()
+        assert before.keys() <= later.keys()
+        buckets, count = later["scenarioctl_store_seconds_bucket"], later["scenarioctl_store_seconds_count"]
+        assert count[()] == buckets[("+Inf",)] >= buckets[("0.25",)] + 5
+        assert before["scenarioctl_store_seconds_bucket"][("0.25",)] >= 5
+
+    def test_a_store_that_answers_nothing_is_away_and_its_figures_stay_with_their_age(
+        self, far: tuple[Serving, Proxy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        serving, proxy = far
+        monkeypatch.setattr(store_metrics, "_PATIENCE", 0.1)
+        monkeypatch.setattr(store_metrics, "_SILENCE", 1.0)
+        before = scrape(serving.get("/metrics").body)
+        proxy.cut(60)
+        slow = scrape(serving.get("/metrics").body)
+        away = wait_until(lambda: _scraped(serving, up=0))
+        proxy.mend(lost=False)
+        back = wait_until(lambda: _scraped(serving, up=1))
+
+        assert slow["scenarioctl_store_up"] == {(): 1}
+        assert away["scenarioctl_jobs"] == before["scenarioctl_jobs"]
+        assert age_in(away) > 1
+        assert age_in(back) < age_in(away)
+
+    def test_a_file_has_the_times_of_its_reads_and_writes(self, tmp_path: Path) -> None:
+        with Serving(tmp_path) as serving:
+            before = scrape(serving.get("/metrics").body)["scenarioctl_store_seconds_count"][()]
+            serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+            after = scrape(serving.get("/metrics").body)
+
+        assert after["scenarioctl_store_seconds_count"][()] > before
+        assert after["scenarioctl_store_up"] == {(): 1}
 
     def test_a_refused_request_is_no_failure_of_the_store(self, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))

@@ -24,6 +24,7 @@ from scenarioctl.server.page_files import page_file_routes
 from scenarioctl.server.pages import page_routes
 from scenarioctl.server.paths import Paths
 from scenarioctl.server.pipeline import RequestPipeline
+from scenarioctl.server.store_metrics import StoreMetrics
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:
@@ -108,13 +109,15 @@ def build_servers(
 ) -> HttpServers:
     """Return the servers of *role* (`all`, `api` or `worker`) for *app*. The event loop must be running."""
     metrics = Metrics(__version__)
-    metrics.sources.append(figures_of(app, worker))
+    follower, store = Follower(app, metrics), StoreMetrics(app)
+    follower.on_close.append(store.close)
+    metrics.sources += [store.read, figures_of(app, worker)]
     context = ServerContext(
         app=app,
         access=access,
         limits=limits,
         metrics=metrics,
-        follower=Follower(app, metrics),
+        follower=follower,
         role=role,
         endpoints=tuple(endpoints),
         worker=worker,

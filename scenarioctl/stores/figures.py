@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scenarioctl.errors import ScenarioctlError, StoreBusy, StoreFailed, StoreUnavailable
+from scenarioctl.histogram import Histogram
 from scenarioctl.model.jobs import JobState
+
+#: Upper bounds of buckets, in seconds: memory, a disk, a network, a store that is slow.
+SECONDS = (0.001, 0.005, 0.025, 0.1, 0.25, 1, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,8 @@ class Usage:
 
     #: Writes that it asked for.
     writes: int
+    #: Of the reads and writes that the store answered: without the wait for a connection of the pool.
+    seconds: Histogram
     #: Reads and writes that failed because of the store: it was away, busy, full, or damaged.
     errors: int
     #: None if the store is a file.

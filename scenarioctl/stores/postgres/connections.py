@@ -15,7 +15,8 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable
-from scenarioctl.stores.figures import PoolUsage
+from scenarioctl.histogram import Histogram
+from scenarioctl.stores.figures import SECONDS, PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.outage import Outage
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
@@ -117,6 +118,8 @@ class Connections:
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.explainer = Explainer(settings.url)
+        #: How long connections that were lent took to what they were lent for.
+        self.seconds = Histogram(SECONDS)
         self._outage = Outage(self.explainer.name, tells=bool(settings.pool))
         #: What libpq is told.
         self.info = connection_info(settings, settings.url)
@@ -154,8 +157,10 @@ class Connections:
         if self._closed:
             raise RuntimeError("the store is closed")
         connection = await (self._take_pooled() if self.settings.pool else self._take_one())
+        begun = time.monotonic()
         try:
             yield connection
+            self.seconds.add(time.monotonic() - begun)
         finally:
             if self._pool is not None:
                 await self._pool.putconn(connection)

@@ -165,6 +165,7 @@ class PostgresStore(Store):
     def usage(self) -> Usage:
         return Usage(
             writes=self._writes,
+            seconds=self.connections.seconds,
             errors=self._failures.count,
             pool=self.connections.usage(),
             listening=self._listener.is_listening if self._listener is not None else None,

@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
+from scenarioctl.histogram import Histogram
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.dialects import SQLITE
-from scenarioctl.stores.figures import Failures, Statistics, Usage
+from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
@@ -88,6 +89,7 @@ class SqliteStore(Store):
             self._database = self._file.open_empty()
         self._writer: Writer | None = None
         self._writes = 0
+        self._seconds = Histogram(SECONDS)
         self._failures = Failures(self._file.name)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._of_thread = threading.local()
@@ -126,17 +128,23 @@ class SqliteStore(Store):
             if self._guard is None:
                 return action(self._database)
             self._guard.check()
-            if not long:
-                try:
-                    return action(self._database)
-                except sqlite3.Error as error:
-                    if not is_busy(error):
-                        raise self._file.explain(error) from error
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._readers, self._read_in_thread, action)
+            begun = time.monotonic()
+            answer = await self._read_file(action, long=long)
+            self._seconds.add(time.monotonic() - begun)
+            return answer
         except ScenarioctlError as error:
             self._failures.note(error)
             raise
+
+    async def _read_file(self, action: Action[T], *, long: bool) -> T:
+        if not long:
+            try:
+                return action(self._database)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise self._file.explain(error) from error
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._read_in_thread, action)
 
     def _read_in_thread(self, action: Action[T]) -> T:
         """Read on a connection of this thread, which may wait for other processes."""
@@ -157,8 +165,11 @@ class SqliteStore(Store):
             assert self._guard is not None  # noqa: S101 - opened above
             self._writer = Writer(self._file, self._guard)
         self._writes += 1
+        begun = time.monotonic()
         try:
-            return await self._writer.write(action)
+            answer = await self._writer.write(action)
+            self._seconds.add(time.monotonic() - begun)
+            return answer
         except ScenarioctlError as error:
             self._failures.note(error)
             raise
@@ -216,7 +227,7 @@ class SqliteStore(Store):
         )
 
     def usage(self) -> Usage:
-        return Usage(writes=self._writes, errors=self._failures.count)
+        return Usage(writes=self._writes, seconds=self._seconds, errors=self._failures.count)
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
         return await self._read(_inspect)
