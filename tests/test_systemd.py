@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.server.systemd_units import interpreter, program, service_unit, shut_folder, socket_unit
+from scenarioctl.server.systemd_units import (
+    TEMPLATES,
+    interpreter,
+    program,
+    service_unit,
+    shut_folder,
+    socket_unit,
+    template_unit,
+)
 from tests.conftest import ROOT, Run
 from tests.daemons import daemon
 from tests.messages import says
@@ -92,10 +100,19 @@ def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
 def test_the_units_in_packaging_are_those_that_are_printed() -> None:
     assert (ROOT / "packaging" / "scenarioctl.service").read_text() == service_unit("/usr/bin/scenarioctl")
     assert (ROOT / "packaging" / "scenarioctl.socket").read_text() == socket_unit()
+    for role in TEMPLATES:
+        packaged = (ROOT / "packaging" / f"scenarioctl-{role}@.service").read_text()
+        assert packaged == template_unit("/usr/bin/scenarioctl", role=role)
 
 
 @pytest.mark.parametrize(
-    "unit", [service_unit("/usr/bin/scenarioctl"), socket_unit()], ids=["service", "socket"]
+    "unit",
+    [
+        service_unit("/usr/bin/scenarioctl"),
+        socket_unit(),
+        *(template_unit("/usr/bin/scenarioctl", role=role) for role in TEMPLATES),
+    ],
+    ids=["service", "socket", *TEMPLATES],
 )
 def test_a_comment_stands_above_every_setting_or_its_group(unit: str) -> None:
     """Say of each line why it is there; related lines may share a comment."""
@@ -123,6 +140,38 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     checked = analyze("verify", str(tmp_path / "scenarioctl.service"), str(tmp_path / "scenarioctl.socket"))
 
     assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
+
+
+@needs_systemd
+@pytest.mark.parametrize("role", TEMPLATES)
+def test_systemd_finds_nothing_wrong_with_the_templates(tmp_path: Path, role: str) -> None:
+    name = f"scenarioctl-{role}@.service"
+    (tmp_path / name).write_text(template_unit(*program(), role=role))
+
+    checked = analyze("verify", str(tmp_path / name.replace("@", "@8085")), str(tmp_path / name))
+
+    assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
+
+
+def test_a_template_runs_a_daemon_of_its_role_on_the_port_that_is_its_instance(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarioctl.server.systemd_units.shut_folder", lambda *_: None)
+    worker = scenarioctl("daemon", "--role", "worker", "--print-template-unit")
+    refused = [
+        scenarioctl("daemon", "--print-template-unit"),
+        scenarioctl("daemon", "--role", "api", "--listen", "127.0.0.1:9000", "--print-template-unit"),
+    ]
+
+    assert (worker.out, worker.err) == (template_unit(*program(), role="worker", python=interpreter()), "")
+    assert " daemon --role worker --worker-listen 127.0.0.1:%i\n" in worker.out
+    lines = worker.out.splitlines()
+    assert {"LoadCredential=pgpass:/etc/scenarioctl/pgpass", "Environment=PGPASSFILE=%d/pgpass"} <= set(lines)
+    assert {"DynamicUser=yes", "User=scenarioctl"} <= set(lines)
+    assert [(each.out, each.code, each.err) for each in refused] == [
+        ("", 2, says("--print-template-unit", "api, worker").printed),
+        ("", 2, says("--listen", "ExecStart=").printed),
+    ]
 
 
 @needs_systemd

@@ -43,6 +43,11 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
 )
 @click.option("--print-unit", is_flag=True, help="Print a systemd service unit and exit.")
 @click.option("--print-socket-unit", is_flag=True, help="Print a systemd socket unit and exit.")
+@click.option(
+    "--print-template-unit",
+    is_flag=True,
+    help="Print a systemd template unit for several daemons of --role, each on a port, and exit.",
+)
 def daemon(
     role: str,
     listen: tuple[str, ...],
@@ -50,6 +55,7 @@ def daemon(
     force: bool,
     print_unit: bool,
     print_socket_unit: bool,
+    print_template_unit: bool,
 ) -> None:
     """Serve the scenario API and the job worker's, and run the jobs.
 
@@ -60,10 +66,18 @@ def daemon(
             raise InvalidRequest(
                 f"{name} {given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}"
             )
-    if print_unit or print_socket_unit:
-        if print_unit and print_socket_unit:
-            raise InvalidRequest("--print-unit and --print-socket-unit print two files; pass one of them")
-        _print_unit(_asked(role, listen, worker_listen, force=force), socket=print_socket_unit)
+    if print_unit or print_socket_unit or print_template_unit:
+        if print_unit + print_socket_unit + print_template_unit > 1:
+            raise InvalidRequest(
+                "--print-unit, --print-socket-unit and --print-template-unit print a file each; pass one of them"
+            )
+        asked = _asked(role, listen, worker_listen, force=force)
+        if print_socket_unit:
+            _print_socket_unit(asked)
+        elif print_template_unit:
+            _print_template_unit(role, asked)
+        else:
+            _print_unit(asked)
         return
     from scenarioctl.config import load_settings
     from scenarioctl.server.daemon import run_daemon
@@ -80,17 +94,40 @@ def daemon(
         raise
 
 
-def _print_unit(asked: tuple[str, ...], *, socket: bool) -> None:
-    from scenarioctl.server.systemd_units import interpreter, program, service_unit, shut_folder, socket_unit
+def _print_socket_unit(asked: tuple[str, ...]) -> None:
+    from scenarioctl.server.systemd_units import socket_unit
 
-    if socket and asked:
+    if asked:
         raise InvalidRequest(
             f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= in the printed unit"
         )
-    if socket:
-        click.echo(socket_unit(), nl=False)
-        return
+    click.echo(socket_unit(), nl=False)
+
+
+def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
+    from scenarioctl.server.systemd_units import TEMPLATES, interpreter, program, template_unit
+
+    if role not in TEMPLATES:
+        raise InvalidRequest(f"--print-template-unit needs a role, expected one of: {', '.join(TEMPLATES)}")
+    more = asked[2:]
+    if more:
+        raise InvalidRequest(
+            f"{more[0]} cannot be combined with --print-template-unit. Change ExecStart= in the printed unit"
+        )
+    click.echo(template_unit(*program(), role=role, python=interpreter()), nl=False)
+    _warn_of_program()
+
+
+def _print_unit(asked: tuple[str, ...]) -> None:
+    from scenarioctl.server.systemd_units import interpreter, program, service_unit
+
     click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
+    _warn_of_program()
+
+
+def _warn_of_program() -> None:
+    from scenarioctl.server.systemd_units import interpreter, program, shut_folder
+
     shut = shut_folder(program()[0], interpreter())
     if shut is not None:
         say(

@@ -9,12 +9,12 @@ from pathlib import Path
 _HOMES = ("/home/", "/root/", "/run/user/")
 
 _SERVICE = """\
-# scenarioctl: scenario API, job worker API and worker. Needs systemd 247 or newer.
-# Install it as /etc/systemd/system/scenarioctl.service, then:
-#   systemctl daemon-reload && systemctl enable --now scenarioctl
+# scenarioctl: {what}. Needs systemd {systemd} or newer.
+# Install it as /etc/systemd/system/{file}, then:
+#   systemctl daemon-reload && systemctl enable --now {started}
 
 [Unit]
-Description=scenarioctl: scenario API and job worker
+Description=scenarioctl: {description}
 # Runs that query chains need the network.
 Wants=network-online.target
 After=network-online.target
@@ -43,7 +43,7 @@ Environment=XDG_CONFIG_HOME=%E
 StateDirectory=scenarioctl
 StateDirectoryMode=0700
 Environment=XDG_DATA_HOME=%S
-# Cached runtime tables of connected chains. They can be deleted at any time.
+{passwords}# Cached runtime tables of connected chains. They can be deleted at any time.
 CacheDirectory=scenarioctl
 Environment=SCENARIOCTL_CACHE=%C/scenarioctl
 # For listen = ["unix:/run/scenarioctl/api.sock"]. Only root can use that socket; for other users, use the socket unit.
@@ -105,6 +105,18 @@ SystemCallErrorNumber=EPERM
 WantedBy=multi-user.target
 """
 
+_PASSWORDS = """\
+# Passwords of a store on PostgreSQL, in lines of libpq's format, readable by root only. The file must exist, and may be empty.
+LoadCredential=pgpass:/etc/scenarioctl/pgpass
+Environment=PGPASSFILE=%d/pgpass
+"""
+
+#: Role -> what instances of its template are, the option that has their port, and a port.
+TEMPLATES = {
+    "api": ("scenario API", "--listen", 8080),
+    "worker": ("job worker and its API", "--worker-listen", 8081),
+}
+
 _SOCKET = """\
 # systemd listens for scenarioctl, so that no request is refused during a restart. Ports below 1024 work too.
 # Install it as /etc/systemd/system/scenarioctl.socket next to scenarioctl.service, then:
@@ -153,14 +165,44 @@ def interpreter() -> str:
 
 def service_unit(*words: str, options: Sequence[str] = (), python: str = "") -> str:
     """Return the service unit that runs the command *words*, whose interpreter is *python*, as a daemon with *options*."""
+    return _write_unit(
+        words,
+        python,
+        options="".join(" " + _quoted(option.replace("$", "$$")) for option in options),
+        what="scenario API, job worker API and worker",
+        systemd="247",
+        file="scenarioctl.service",
+        started="scenarioctl",
+        description="scenario API and job worker",
+        passwords="",
+    )
+
+
+def template_unit(*words: str, role: str, python: str = "") -> str:
+    """Return the template of units that run the command *words* as daemons of *role*, each on the port that is its instance."""
+    description, listen, port = TEMPLATES[role]
+    return _write_unit(
+        words,
+        python,
+        options=f" --role {role} {listen} 127.0.0.1:%i",
+        what=f"{description} on a port of this machine, which is the instance",
+        systemd="250",
+        file=f"scenarioctl-{role}@.service",
+        started=f"scenarioctl-{role}@{port}",
+        description=f"{description} on port %i",
+        passwords=_PASSWORDS,
+    )
+
+
+def _write_unit(words: Sequence[str], python: str, **texts: str) -> str:
     if any(each.startswith(_HOMES) for each in (words[0], python)):
         protect_home = "# Home directories are read-only instead of inaccessible, because the program or its Python is in one.\nProtectHome=read-only"
     else:
         protect_home = "# Home directories are inaccessible.\nProtectHome=yes"
     return _SERVICE.format(
         executable=" ".join(_quoted(word) for word in words),
-        options="".join(" " + _quoted(option.replace("$", "$$")) for option in options),
         protect_home=protect_home,
+        **texts,
     )
 
 
