@@ -6,7 +6,7 @@ import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from time import time
+from time import sleep, time
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from scenarioctl import __version__
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest
+from scenarioctl.outgoing.attempt import Attempt
 from scenarioctl.outgoing.client import Outgoing, place_of
 from scenarioctl.outgoing.response_body import MAX_BODY, read_body
 from tests.loops import each_loop
@@ -443,6 +444,21 @@ class TestRetries:
             await visit.say(left.pop(0))
 
         assert success(talk).tries == 2
+
+
+@pytest.mark.parametrize("end", ["204 No Content\r\n\r\n", "200 OK\r\n\r\nhi"])
+def test_a_response_that_came_before_the_process_was_frozen_is_read(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = Attempt._hurry
+
+    def freeze(*call: Any) -> None:
+        lost(*call)
+        sleep(0.7)
+
+    monkeypatch.setattr(Attempt, "_hurry", freeze)
+
+    assert success(saying(f"HTTP/1.0 {end}"), retries=0).status in (200, 204)
 
 
 def test_many_requests_go_out_side_by_side() -> None:

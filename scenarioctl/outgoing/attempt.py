@@ -24,8 +24,10 @@ from scenarioctl.outgoing.response_body import Body, read_body
 _PASSING = frozenset({429, 500, 502, 503, 504})
 #: Seconds for connecting.
 _CONNECT = 10
-#: Seconds for reading data that arrived before the connection was lost.
+#: Seconds for reading data that arrived before the connection was lost, and turns of the event loop after those: the process
+#: may have been frozen for that long.
 _AFTER_LOSS = 0.5
+_TURNS = 20
 _CHUNK = 64 * 1024
 
 
@@ -48,6 +50,7 @@ class Attempt:
         self._host = host
         #: The connection was lost in the middle of the body.
         self._is_cut_off = False
+        self._has_ended = False
         try:
             # Parsed only once: two parsers could disagree, and the guard would check a host other than the one called.
             self._url = URL(request.url)
@@ -71,6 +74,7 @@ class Attempt:
         except (RequestFailed, TimeoutError, aiohttp.ClientError, Disconnected, ValueError, OSError) as error:
             raise self._explain(error) from None
         finally:
+            self._has_ended = True
             if self._connector.meter is not None:
                 self._connector.meter.stop()
 
@@ -104,11 +108,17 @@ class Attempt:
 
     def _hurry(self, deadline: asyncio.Timeout) -> None:
         """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with malformed chunks."""
-        if deadline.expired():
+        asyncio.get_running_loop().call_later(_AFTER_LOSS, self._give_up, deadline, _TURNS)
+
+    def _give_up(self, deadline: asyncio.Timeout, turns: int) -> None:
+        loop = asyncio.get_running_loop()
+        if self._has_ended:
             return
-        self._is_cut_off = True
-        soon = asyncio.get_running_loop().time() + _AFTER_LOSS
-        deadline.reschedule(min(soon, deadline.when() or soon))
+        if turns:
+            loop.call_soon(self._give_up, deadline, turns - 1)
+        elif not deadline.expired():
+            self._is_cut_off = True
+            deadline.reschedule(loop.time())
 
     def _check_status(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
