@@ -123,4 +123,4 @@ def test_a_node_that_never_ends(tmp_path: Path, kind: str, size: int) -> None:
     ):
         ended = list(threads.map(lambda _: send(daemon, "/api/actions/query", question)[1], range(size)))
 
-    assert ended == [{"result": "0"}] * size
+    assert ended == [{"result": "0", "asked": 1}] * size
