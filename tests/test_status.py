@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,9 +13,11 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention
+from scenarioctl.model.workers import new_owner
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
+from scenarioctl.operations.stores import CheckStore, check_store
 from scenarioctl.server import status_stream, streams
 from tests.conftest import Run
 from tests.daemons import wait_until
@@ -38,6 +41,7 @@ def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
         assert answer == {
             "offline": True,
             "worker": False,
+            "workers": [],
             "scenarios": 0,
             "recent": [],
             "needs": {
@@ -54,6 +58,38 @@ def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
             "jobs_total": 0,
             "chains": [],
         }
+
+    answers(tmp_path, story)
+
+
+def test_each_worker_has_a_row(tmp_path: Path) -> None:
+    owner = new_owner()
+
+    async def story(app: Application) -> None:
+        offset = round(-0.4 * SECOND)
+        await app.store.renew_lease(owner, lease=10 * SECOND, version="1.2.3", offset=offset)
+        await app.store.renew_lease("of an older version", lease=10 * SECOND)
+        id = await remark(app)
+        await start_job(app, StartJob(id=id))
+        await app.store.begin_leg(id, leg=1, owner=owner)
+
+        older, row = sorted((await told(app))["workers"], key=lambda row: str(row["version"]))
+        checked = (await check_store(app, CheckStore())).answer
+        assert {**row, "last_seen": ""} == {
+            "host": os.uname().nodename,
+            "process": os.getpid(),
+            "version": "1.2.3",
+            "clock_offset": -0.4,
+            "last_seen": "",
+            "silent": False,
+            "running": 1,
+            "jobs": [id],
+        }
+        assert (older["process"], older["version"], older["clock_offset"]) == (None, "", None)
+        assert [each["version"] for each in checked["workers"]] in (["1.2.3", ""], ["", "1.2.3"])
+        assert checked["findings"] == [
+            says("0.4 s behind", "NTP", host=os.uname().nodename, process=os.getpid())
+        ]
 
     answers(tmp_path, story)
 

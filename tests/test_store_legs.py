@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import NotFound, StoreUnavailable
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg, RunWait, Schedule
+from scenarioctl.model.workers import KnownWorker
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, Deferrals, moment, priority
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -111,6 +112,36 @@ class TestWhoBegins:
         assert begin(store, 1, "you") is begin(store, 1) is None
         assert (due(store), run(store.until_due())) == ([], None)
 
+    def test_workers_are_listed_with_what_they_run_and_when_they_were_seen(
+        self, store: Store, clock: Clock
+    ) -> None:
+        run(store.renew_lease("a", lease=10, version="1.2.3", offset=-5))
+        clock.now, clock.wall = 8, NOW + 8
+        assert run(store.renew_lease("b", lease=10)).now == NOW + 8
+        run(store.renew_lease("left", lease=10))
+        run(store.free_legs(["left"]))
+        run(store.start_job(JOB))
+        assert begin(store, 1, "a") is not None
+        clock.now, clock.wall = 11, NOW + 11
+
+        assert run(store.list_workers()) == [
+            KnownWorker(
+                owner="a",
+                version="1.2.3",
+                clock_offset=-5,
+                seen=NOW,
+                is_silent=True,
+                running=1,
+                jobs=(FIRST.id,),
+            ),
+            KnownWorker(owner="b", version="", clock_offset=None, seen=NOW + 8, is_silent=False, running=0),
+        ]
+        clock.now += HOUR - 8
+        assert [each.owner for each in run(store.list_workers())] == ["b"]
+        run(store.free_legs(["another"]))
+        clock.now = 11
+        assert [each.owner for each in run(store.list_workers())] == ["b"]
+
     def test_the_number_of_a_leg_is_used_once(self, store: Store, clock: Clock) -> None:
         run(store.start_job(JOB))
         seen = due(store)
@@ -204,7 +235,7 @@ class TestLeases:
             seen.append(run(store.lapsed_owners()))
 
         assert seen == [set(), set(), {"me"}]
-        assert run(store.renew_lease("me", lease=10)) == {FIRST.id}
+        assert run(store.renew_lease("me", lease=10)).jobs == {FIRST.id}
         assert run(store.lapsed_owners()) == set()
 
     def test_a_lease_that_was_granted_later_than_now_has_run_out(self, store: Store, clock: Clock) -> None:
@@ -265,7 +296,7 @@ class TestLeases:
         (awake,) = claim(store, "awake")
 
         assert (awake.interrupted, awake.logged, awake.job.epoch) == (True, True, 3)
-        assert run(store.renew_lease("frozen", lease=10)) == set()
+        assert run(store.renew_lease("frozen", lease=10)).jobs == set()
         assert run(store.add_lines(FIRST.id, epoch=2, lines=("late",), now=NOW)) is False
         assert finish(store, ended(frozen, lines=("frozen",))) is False
         assert finish(store, ended(awake, lines=("awake",))) is True
@@ -460,7 +491,7 @@ class TestRequestsThatEndARun:
         plan(store, ends=True, lines=("ended by hand",), **ENDS[how])
 
         assert run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("late",), now=NOW)) is False
-        assert run(store.renew_lease("me", lease=10)) == set()
+        assert run(store.renew_lease("me", lease=10)).jobs == set()
         assert finish(store, waiting(leg)) is False
         assert finish(store, ended(leg)) is False
         assert texts(store) == ["ended by hand"]

@@ -765,6 +765,7 @@ class TestCommands:
             "newest": VERSION,
             "extensions": ["pg_trgm"],
             "stalled_runs": 0,
+            "workers": [],
         }
         assert findings[0] == says("worker")
         assert [re.findall(r"setting (\w+) is off", finding) for finding in findings[1:]] == [

@@ -886,9 +886,10 @@ class TestSqlite:
                 with closing(sqlite3.connect(path, isolation_level=None)) as database:
                     database.execute(f"PRAGMA user_version = {version}")
                 words = ("newer",) if version > 3 else ("version 3", "restore")
+                more = {} if version > 3 else {"ours": f"version {len(MIGRATIONS)}"}
 
-                assert message(FilesChanged, store.put_scenario(SECOND)) == says(*words, path=path)
-                assert run(store.health()) == says(*words, path=path)
+                assert message(FilesChanged, store.put_scenario(SECOND)) == says(*words, path=path, **more)
+                assert run(store.health()) == says(*words, path=path, **more)
             with closing(sqlite3.connect(path, isolation_level=None)) as database:
                 database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             run(store.put_scenario(SECOND))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl import __version__
 from scenarioctl.actions import running
 from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
@@ -31,6 +32,7 @@ from scenarioctl.model.jobs import (
     Schedule,
     StepOutcome,
 )
+from scenarioctl.model.workers import is_gone, new_owner
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
@@ -38,7 +40,6 @@ from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite.database_file import all_or_nothing
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.sqlite.writer import Action, T
-from scenarioctl.worker.identity import is_gone, new_owner
 from scenarioctl.worker.leg import RunningLeg
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
@@ -774,6 +775,25 @@ def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> N
     play(bench, bench.worker(), story=story)
 
 
+def test_a_worker_without_runs_is_seen_now_and_then_with_what_its_clock_is_ahead(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.app, "clock", lambda: bench.time.clock() + SECOND // 2)
+    worker = bench.worker()
+
+    async def story() -> None:
+        (first,) = await bench.store.list_workers()
+        await bench.time.let_pass(70)
+        (later,) = await bench.store.list_workers()
+
+        assert (first.version, first.clock_offset, first.running) == (__version__, None, 0)
+        assert (later.clock_offset, later.is_silent) == (SECOND // 2, False)
+        assert 50 * SECOND < later.seen - first.seen < 70 * SECOND
+        assert worker.clock_offset == 0.5
+
+    play(bench, worker, story=story)
+
+
 def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
@@ -1377,7 +1397,7 @@ def test_a_zombie_is_gone() -> None:
 
 
 def test_without_proc_the_process_number_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenarioctl.worker import identity
+    from scenarioctl.model import workers as identity
 
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()

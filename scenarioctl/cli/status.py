@@ -1,6 +1,6 @@
 """`scenarioctl status`: what needs you, and how all of it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -9,6 +9,8 @@ from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.output import bold, brief_time, draw_facts, draw_table
 
+#: Jobs in progress that a line of the terminal names.
+_NAMED = 3
 #: Newest runs that a line of the terminal shows.
 _SHOWN = 10
 _MARKS = {"executed": "+", "failed": "x"}
@@ -43,6 +45,7 @@ def _draw(answer: Mapping[str, Any]) -> None:
             for each in answer["chains"]
         ],
     )
+    draw_workers(answer["workers"])
     _part(
         "to sign",
         ("scenario", "what", "chain", "amount", "expires", "draft"),
@@ -87,6 +90,26 @@ def _draw(answer: Mapping[str, Any]) -> None:
                 "".join(_MARKS[run["outcome"]] for run in reversed(each["runs"][:_SHOWN])) or None,
             )
             for each in answer["jobs"]
+        ],
+    )
+
+
+def draw_workers(workers: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row for each worker."""
+    _part(
+        "workers",
+        ("host", "process", "version", "clock", "last seen", "runs", "jobs"),
+        [
+            (
+                each["host"],
+                each["process"],
+                each["version"],
+                None if each["clock_offset"] is None else f"{each['clock_offset']:+.3f} s",
+                brief_time(each["last_seen"]) + " (silent)" * each["silent"],
+                each["running"],
+                " ".join(each["jobs"][:_NAMED]) + " …" * (each["running"] > _NAMED),
+            )
+            for each in workers
         ],
     )
 

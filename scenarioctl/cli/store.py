@@ -18,6 +18,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, printable, say
+from scenarioctl.cli.status import draw_workers
 
 if TYPE_CHECKING:
     from scenarioctl.stores.copying import CopiedTable
@@ -141,7 +142,7 @@ def migrate(contract: bool) -> None:
 
 @store.command(operation="stores.check_store", example="scenarioctl store check")
 def check() -> None:
-    """Print the store's version and what an operator should do about it."""
+    """Print the store's version, its workers, and what an operator should do about them."""
     result = perform()
     print_answer(result, draw=lambda: _draw(result.answer))
 
@@ -158,5 +159,6 @@ def _draw(answer: Mapping[str, Any]) -> None:
         "stalled runs": answer["stalled_runs"],
     }
     draw_facts({name: value for name, value in facts.items() if value != ""})
+    draw_workers(answer["workers"])
     for finding in answer["findings"]:
         say(f"{printable(finding)}.")

@@ -15,6 +15,7 @@ from scenarioctl.operations.job_runs import duration_of, outcome_of
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
+from scenarioctl.operations.workers import WorkerRow, describe_workers
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
 from scenarioctl.stores.waiting_drafts import WaitingDraft
 
@@ -136,6 +137,8 @@ class StoreStatus(TypedDict):
     offline: bool
     #: Whether any worker runs the jobs.
     worker: bool
+    #: The workers of all machines, also those that were silent for less than an hour.
+    workers: list[WorkerRow]
     scenarios: int
     #: The 10 newest scenarios.
     recent: list[ScenarioRow]
@@ -181,6 +184,7 @@ async def read_store_status(app: Application) -> StoreStatus:
         "version": __version__,
         "offline": app.settings.offline,
         "worker": await store.has_worker(),
+        "workers": await describe_workers(app),
         "scenarios": recent.answer["total"],
         "recent": recent.answer["scenarios"],
         "needs": {

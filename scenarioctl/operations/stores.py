@@ -6,13 +6,14 @@ from typing import TypedDict
 from scenarioctl.application import Application
 from scenarioctl.config import without_password
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.workers import WorkerRow, describe_workers, find_clocks
 
 __all__ = ["check_store"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckStore:
-    """Check the store: its version, its server, and what an operator should do about them."""
+    """Check the store: its version, its server, its workers, and what an operator should do about them."""
 
 
 class StoreCheck(TypedDict):
@@ -32,12 +33,14 @@ class StoreCheck(TypedDict):
     dead_rows: int
     #: Runs whose worker has gone.
     stalled_runs: int
+    workers: list[WorkerRow]
     #: What is wrong, and what to do about it, in a sentence each.
     findings: list[str]
 
 
 async def check_store(app: Application, request: CheckStore) -> Result[StoreCheck]:  # noqa: ARG001
     found = await app.store.inspect(app.clock)
+    workers = await describe_workers(app)
     return Result(
         answer={
             "store": without_password(app.settings.store),
@@ -48,6 +51,7 @@ async def check_store(app: Application, request: CheckStore) -> Result[StoreChec
             "clock_skew": found.clock_skew,
             "dead_rows": found.dead_rows,
             "stalled_runs": found.stalled_runs,
-            "findings": list(found.findings),
+            "workers": workers,
+            "findings": [*found.findings, *find_clocks(workers)],
         }
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: Upper bounds of histogram buckets, in seconds.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
+_OFFSET = "Seconds by which the clock of this machine is ahead of the store's, at least."
 #: Endpoint label of requests that match no endpoint.
 NOWHERE = "none"
 
@@ -95,6 +96,9 @@ class Working(Protocol):
     @property
     def counts(self) -> "Counts": ...
 
+    @property
+    def clock_offset(self) -> float | None: ...
+
 
 def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Reading]]]:
     """Return a source of metrics of the chains and the worker."""
@@ -124,7 +128,10 @@ def _worker_figures(worker: Working) -> list[Reading]:
         "left_out": counts.left_out,
         "bug": counts.bugs,
     }
+    offset = worker.clock_offset
+    known = [] if offset is None else [plain("scenarioctl_worker_clock_offset_seconds", _OFFSET, offset)]
     return [
+        *known,
         plain("scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running),
         Reading(
             name="scenarioctl_runs",

@@ -228,9 +228,19 @@ PAUSE_DAMAGED = """
     WHERE id = :id
 """
 RENEW_LEASE = """
-    INSERT INTO leases (owner, granted, deadline) VALUES (:owner, {lease_now}, {lease_now} + :lease)
-    ON CONFLICT (owner) DO UPDATE SET granted = excluded.granted, deadline = excluded.deadline
+    INSERT INTO leases (owner, granted, deadline, version, clock_offset)
+    VALUES (:owner, {lease_now}, {lease_now} + :lease, :version, :offset)
+    ON CONFLICT (owner) DO UPDATE SET granted = excluded.granted, deadline = excluded.deadline,
+        version = excluded.version, clock_offset = excluded.clock_offset
+    RETURNING {now}
 """
+#: A lease that was granted at a moment ahead of the clock is of an earlier boot of the machine.
+LIST_WORKERS = """
+    SELECT l.owner, l.version, l.clock_offset, {now} - ({lease_now} - l.granted), l.deadline <= {lease_now},
+        (SELECT count(*) FROM jobs j WHERE j.owner <> '' AND j.owner = l.owner)
+    FROM leases l WHERE l.granted > {lease_now} - :shown AND l.granted <= {lease_now} ORDER BY l.owner LIMIT :limit
+"""
+JOBS_IN_PROGRESS = "SELECT owner, id FROM jobs WHERE owner <> '' ORDER BY owner, id LIMIT :limit"
 JOBS_OF_OWNER = "SELECT id FROM jobs WHERE owner <> '' AND owner = :owner"
 OWNERS = "SELECT DISTINCT owner FROM jobs WHERE owner <> ''"
 #: A lease that was granted at a moment ahead of the clock is of an earlier boot of the machine.
@@ -247,7 +257,8 @@ COUNT_STALLED = """
 COUNT_WORKERS = "SELECT count(*) FROM leases WHERE deadline > {lease_now} AND granted <= {lease_now}"
 COUNT_WAITING = "SELECT count(*) FROM jobs {by jobs_that_wait} WHERE waiting > 0"
 COUNT_LATE = f"SELECT count(*) FROM jobs WHERE {_FREE} AND due <= {{now}} - :late"
-REMOVE_LEASES = "DELETE FROM leases WHERE owner {among owners, text}"
+#: And those that are not listed any more: their workers have gone without a leg that somebody would free.
+REMOVE_LEASES = "DELETE FROM leases WHERE owner {among owners, text} OR granted < {lease_now} - :shown"
 _FREE_LEGS = """
     UPDATE jobs SET owner = '', step = '', leg = leg + 1, rung = :rung WHERE owner <> '' AND owner {among owners, text}
 """

@@ -12,6 +12,7 @@ from typing import Any
 
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg
 from scenarioctl.model.notifications import write_targets
+from scenarioctl.model.workers import KnownWorker, RenewedLease
 from scenarioctl.stores import JobPage, ringing
 from scenarioctl.stores import job_statements as statements
 from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
@@ -26,8 +27,11 @@ from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 #: Nanoseconds after which a leg that is due and was rung for is rung for again.
 _LATE = 10 * SECOND
 _SILENT = 60 * SECOND
-#: Jobs that one transaction rings for, or plans.
+#: Jobs that one transaction rings for, plans, or lists.
 _AT_ONCE = 500
+#: Nanoseconds for which a silent worker is listed, and how many are.
+_SHOWN = 3600 * SECOND
+_WORKERS = 200
 
 
 def now() -> Operation[int]:
@@ -221,9 +225,30 @@ def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
     )
 
 
-def renew(owner: str, *, lease: int) -> Operation[set[str]]:
-    yield statements.RENEW_LEASE, {"owner": owner, "lease": lease}
-    return {id for (id,) in (yield statements.JOBS_OF_OWNER, {"owner": owner})}
+def renew(owner: str, *, lease: int, version: str, offset: int | None) -> Operation[RenewedLease]:
+    values = {"owner": owner, "lease": lease, "version": version, "offset": offset}
+    ((moment,),) = yield statements.RENEW_LEASE, values
+    jobs = {id for (id,) in (yield statements.JOBS_OF_OWNER, {"owner": owner})}
+    return RenewedLease(jobs=jobs, now=moment)
+
+
+def list_workers() -> Operation[list[KnownWorker]]:
+    rows = yield statements.LIST_WORKERS, {"shown": _SHOWN, "limit": _WORKERS}
+    jobs: dict[str, list[str]] = {}
+    for owner, id in (yield statements.JOBS_IN_PROGRESS, {"limit": _AT_ONCE}):
+        jobs.setdefault(owner, []).append(id)
+    return [
+        KnownWorker(
+            owner=owner,
+            version=version,
+            clock_offset=offset,
+            seen=seen,
+            is_silent=bool(is_silent),
+            running=running,
+            jobs=tuple(jobs.get(owner, ())),
+        )
+        for owner, version, offset, seen, is_silent, running in rows
+    ]
 
 
 def owners() -> Operation[set[str]]:
@@ -240,7 +265,7 @@ def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[
     moment = yield from now()
     values: dict[str, Any] = {"owners": list(owners), "rung": moment}
     if jobs is None:
-        yield statements.REMOVE_LEASES, {"owners": list(owners)}
+        yield statements.REMOVE_LEASES, {"owners": list(owners), "shown": _SHOWN}
         freed = yield statements.FREE_LEGS, values
     else:
         freed = yield statements.FREE_SOME_LEGS, {**values, "jobs": list(jobs)}

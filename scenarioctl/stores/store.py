@@ -23,6 +23,7 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.model.notifications import NewNotification
+from scenarioctl.model.workers import KnownWorker, RenewedLease
 from scenarioctl.stores import (
     Inspection,
     JobPage,
@@ -267,9 +268,20 @@ class Store(ABC):
         """
         return await self.write(partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True)
 
-    async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
-        """Let the owner's legs be its own for *lease* nanoseconds from now; return the ids of the jobs that they are of."""
-        return await self.write(partial(job_operations.renew, owner, lease=lease))
+    async def renew_lease(
+        self, owner: str, *, lease: int, version: str = "", offset: int | None = None
+    ) -> RenewedLease:
+        """Let the owner's legs be its own for *lease* nanoseconds from now; return which they are.
+
+        *version* and *offset* are those of `KnownWorker`.
+        """
+        return await self.write(
+            partial(job_operations.renew, owner, lease=lease, version=version, offset=offset)
+        )
+
+    async def list_workers(self) -> list[KnownWorker]:
+        """Return the workers that have a lease, or had one within an hour and have not ended by themselves."""
+        return await self.read(job_operations.list_workers)
 
     async def leg_owners(self) -> set[str]:
         """Return the owners of all legs in progress."""

@@ -39,7 +39,7 @@ export function homeView(signal) {
       draw(jobs, { jobs: status.jobs, total: status.jobs_total }, jobsOf);
       draw(scenarios, isEmpty ? null : { rows: status.recent, total: status.scenarios }, isEmpty ? choices : scenariosOf);
     }
-    if (status) draw(top, [status.version, status.offline, status.worker, chains], () => stripOf(status, chains));
+    if (status) draw(top, [status.version, status.offline, status.worker, status.workers, chains], () => stripOf(status, chains));
   }
 
   const clock = setInterval(() => {
@@ -74,7 +74,16 @@ function stripOf(status, chains) {
   return [
     h("li", {}, h("b", {}, `scenarioctl ${status.version}`), status.offline ? " offline" : ""),
     h("li", { class: status.worker ? "right" : "doubt" }, h("b", {}, "Worker"), status.worker ? " running" : " not running: jobs wait for one"),
+    status.workers.map((worker) => h("li", { class: worker.silent ? "doubt" : "" }, h("b", {}, worker.host), " ", workerWords(worker))),
     chains.map((chain) => h("li", { class: TONES[chain.state] }, h("b", {}, chain.title), " ", chainWords(chain))),
+  ];
+}
+
+function workerWords({ version, clock_offset: offset, last_seen: seen, silent, running }) {
+  return [
+    version && `${version}, `, running === 1 ? "1 run" : `${running} runs`,
+    Math.abs(offset ?? 0) >= 0.25 && `, clock ${Math.abs(offset).toFixed(1)} s ${offset > 0 ? "ahead" : "behind"}`,
+    silent && [", silent since ", h("span", { "data-since": seen }, ageWords(seen))],
   ];
 }
 

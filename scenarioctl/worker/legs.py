@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, MempoolDraft
+from scenarioctl.model.workers import is_gone
 from scenarioctl.worker.counts import Counts
-from scenarioctl.worker.identity import is_gone
 from scenarioctl.worker.leg import NOT_OURS, RunningLeg
 from scenarioctl.worker.pace import Pace
 
@@ -51,10 +52,13 @@ class Legs:
         self._beginning: Counter[str] = Counter()
         #: Jobs that the store says are ours, and of which we know nothing.
         self._stray: set[str] = set()
-        #: When the lease was last renewed, and when that last failed, by the monotonic clock.
+        #: When the lease was last renewed for legs, and for anything, and when that last failed, by the monotonic clock.
         self._renewed: int | None = None
+        self._seen: int | None = None
         self._failed: int | None = None
         self._renewing = asyncio.Lock()
+        #: By how many nanoseconds this machine's clock is ahead of the store's, at least; None until that is known.
+        self.clock_offset: int | None = None
 
     def __len__(self) -> int:
         return len(self._by_job)
@@ -94,11 +98,7 @@ class Legs:
     async def renew(self) -> None:
         """Keep our legs, and give up those whose job is not ours any more."""
         before = dict(self._by_job)
-        try:
-            ours = await self._app.store.renew_lease(self.owner, lease=round(self.pace.lease * SECOND))
-        except ScenarioctlError:
-            self._failed = self._monotonic()
-            raise
+        ours = await self._renew(self.pace.lease)
         self._renewed = self._monotonic()
         for job, leg in before.items():
             if (
@@ -115,6 +115,30 @@ class Legs:
         if stray := unknown & self._stray:
             await self._app.store.free_legs([self.owner], jobs=stray)
         self._stray = unknown - self._stray
+
+    async def be_seen(self) -> None:
+        """Renew, now and then, the lease of a worker that has no legs: operators see that it is there."""
+        if self._seen is None or self._monotonic() - self._seen >= self.pace.seen * SECOND:
+            # Also if that fails.
+            self._seen = self._monotonic()
+            await self._renew(3 * self.pace.seen)
+
+    async def _renew(self, seconds: float) -> set[str]:
+        """Renew the lease for so many seconds, and find out how far the clocks differ; return our jobs."""
+        asked, began = self._app.clock(), self._monotonic()
+        try:
+            renewed = await self._app.store.renew_lease(
+                self.owner, lease=round(seconds * SECOND), version=__version__, offset=self.clock_offset
+            )
+        except ScenarioctlError:
+            self._failed = self._monotonic()
+            raise
+        answered = self._seen = self._monotonic()
+        half = (answered - began) // 2
+        offset = asked + half - renewed.now
+        # When the store looked at its clock is known no better than that.
+        self.clock_offset = max(0, offset - half) or min(0, offset + half)
+        return renewed.jobs
 
     async def _have_lease(self) -> None:
         """Renew the lease unless that was done a moment ago: a leg of an owner without one is taken over."""

@@ -12,6 +12,8 @@ class Pace:
     #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a frozen one.
     lease: float = LEASE_SECONDS
     renew: float = 3.0
+    #: How often a worker renews it that has no legs and shares them with nobody.
+    seen: float = 60.0
     #: Jobs that other processes start are noticed within this time.
     poll: float = 0.5
     #: How often leases of dead workers are looked for.

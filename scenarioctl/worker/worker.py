@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 
 from scenarioctl.application import Application
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.workers import new_owner
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.worker.bells import choose_bell
 from scenarioctl.worker.chores import guard, repeat
 from scenarioctl.worker.counts import Counts
 from scenarioctl.worker.draft_checks import DraftChecks
-from scenarioctl.worker.identity import new_owner
 from scenarioctl.worker.legs import Legs
 from scenarioctl.worker.notifier import Notifier
 from scenarioctl.worker.pace import Pace
@@ -60,6 +61,12 @@ class Worker:
         return len(self.legs)
 
     @property
+    def clock_offset(self) -> float | None:
+        """Return by how many seconds this machine's clock is ahead of the store's, at least; None until that is known."""
+        offset = self.legs.clock_offset
+        return None if offset is None else offset / SECOND
+
+    @property
     def last_beat(self) -> float:
         """Return when the bell last made progress, in seconds of the monotonic clock."""
         return self._bell.last_beat
@@ -93,9 +100,11 @@ class Worker:
         return await self._bell.run_due()
 
     async def _renew(self) -> None:
-        # A worker without legs has nothing to lose, and writes nothing where nobody else looks for it.
+        # A worker without legs has nothing to lose, and writes little where nobody else looks for it.
         if len(self.legs) or self._bell.is_shared:
             await self.legs.renew()
+        else:
+            await self.legs.be_seen()
 
     async def _replan(self) -> None:
         moved = await self.app.store.replan()

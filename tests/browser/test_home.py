@@ -1,5 +1,6 @@
 """The home in a browser: what needs somebody appears and goes by itself, and old news are seen to be old."""
 
+import os
 import re
 import time
 import urllib.request
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from scenarioctl import __version__
 from tests.browser.page import Daemon, Page, connected
 from tests.browser.reading import barriers, look, needs_axe
 from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
@@ -152,6 +154,7 @@ def test_the_home_asks_once_and_listens(page: Page, daemon: Daemon) -> None:
     a_remark(daemon)
     page.open("/")
     page.wait_for("Worker running")
+    page.wait_for(f"{os.uname().nodename} {__version__}, 0 runs")
     time.sleep(2)
 
     asked = page.browser.execute_script(

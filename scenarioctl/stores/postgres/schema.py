@@ -365,6 +365,13 @@ MIGRATIONS = (
         is_unique=True,
         compatible=1,
     ),
+    # What operators see of workers; the clock's offset from the server's in nanoseconds.
+    Migration(
+        statements=(
+            "ALTER TABLE leases ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN clock_offset bigint",
+        ),
+        compatible=1,
+    ),
 )
 VERSION = len(MIGRATIONS)
 

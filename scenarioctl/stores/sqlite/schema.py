@@ -561,6 +561,12 @@ _LEGS = (
     "CREATE UNIQUE INDEX runs_by_occurrence ON runs (job, occurrence) WHERE occurrence IS NOT NULL",
 )
 
+_LISTED_WORKERS = (
+    "ALTER TABLE leases ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+    # By how many nanoseconds its clock is ahead of the store's.
+    "ALTER TABLE leases ADD COLUMN clock_offset INTEGER",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -577,4 +583,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _SENT_OF_SCENARIOS,
     _IN_COLUMNS,
     _LEGS,
+    _LISTED_WORKERS,
 )

@@ -27,6 +27,7 @@ from typing import Any
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.histogram import Histogram
+from scenarioctl.model.workers import RenewedLease
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
@@ -191,9 +192,11 @@ class SqliteStore(Store):
         """Return the values of `{now}` and `{lease_now}`."""
         return {"store_now": self._wall(), "lease_now": self._clock()}
 
-    async def renew_lease(self, owner: str, *, lease: int) -> set[str]:
+    async def renew_lease(
+        self, owner: str, *, lease: int, version: str = "", offset: int | None = None
+    ) -> RenewedLease:
         self.announce(owner)
-        return await super().renew_lease(owner, lease=lease)
+        return await super().renew_lease(owner, lease=lease, version=version, offset=offset)
 
     def announce(self, owner: str) -> None:
         if owner in self._locks or self._guard is None:
@@ -213,9 +216,7 @@ class SqliteStore(Store):
                 lock = self._locks.pop(owner, None)
                 if lock is not None:
                     lock.close()
-        held = await self.leg_owners()
-        # Hardly ever is there anything to write.
-        return await super().free_legs(owners, jobs=jobs) if held & set(owners) else 0
+        return await super().free_legs(owners, jobs=jobs)
 
     async def statistics(self) -> Statistics:
         return Statistics(

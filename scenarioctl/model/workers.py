@@ -1,4 +1,4 @@
-"""Who a worker is, and whether another one still lives: `HOST:BOOT:PID NAMESPACE:PID:START:RANDOM`.
+"""Workers, as the owners of leases: `HOST:BOOT:PID NAMESPACE:PID:START:RANDOM`.
 
 Every lease runs out by itself.  A worker that finds the process of another one gone frees its leases at once, but it can
 only know that of processes of its own host, boot and PID namespace.
@@ -6,10 +6,49 @@ only know that of processes of its own host, boot and PID namespace.
 
 import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 
 #: What a system without /proc does not tell.
 _UNKNOWN = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownWorker:
+    """What the store has of a worker."""
+
+    owner: str
+    #: Empty if it is too old to tell.
+    version: str
+    #: By how many nanoseconds its clock is ahead of the store's, at least; None if it has not told.
+    clock_offset: int | None
+    #: When it last renewed its lease, by the store's clock, and whether the lease has run out since.
+    seen: int
+    is_silent: bool
+    #: How many legs it has in progress, and the jobs of some of them.
+    running: int
+    jobs: tuple[str, ...] = ()
+
+    @property
+    def host(self) -> str:
+        """Return the name of its machine."""
+        return self.owner.partition(":")[0]
+
+    @property
+    def process(self) -> int | None:
+        """Return the number of its process there; None if its name doesn't tell."""
+        parts = self.owner.split(":")
+        return int(parts[3]) if len(parts) == 6 and parts[3].isascii() and parts[3].isdigit() else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenewedLease:
+    """What the store tells an owner that renews its lease."""
+
+    #: The ids of the jobs whose legs are its own.
+    jobs: set[str]
+    #: The store's clock.
+    now: int
 
 
 def new_owner() -> str:
