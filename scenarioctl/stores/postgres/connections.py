@@ -234,8 +234,8 @@ class Connections:
 
                 # The first one tells what is wrong; a pool only that it has none.
                 await (await self.open()).close()
-                # It tells of each attempt that fails; we say what that means, once.
-                logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+                # It tells of each attempt that fails, and of each question; we say what that means, once.
+                logging.getLogger("psycopg").setLevel(logging.CRITICAL)
                 self._pool = AsyncConnectionPool(
                     self.info,
                     connection_class=Connection,
