@@ -1,5 +1,6 @@
 """PostgreSQL that goes away under a daemon, and comes back: what the daemon's log and the logs of jobs say of it."""
 
+import asyncio
 import http.client
 import json
 import re
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.stores import create_store
+from scenarioctl.errors import StoreUnavailable
+from scenarioctl.stores import create_store, open_store
 from tests.daemons import Daemon, daemon, wait_until
 from tests.messages import says
 from tests.postgres import RUNTIME, Server, start_server
@@ -167,6 +169,25 @@ def test_an_outage_is_told_twice_and_fails_no_run(tmp_path: Path, server: Server
     assert len(gate.keys) == 2
     assert len(set(gate.keys)) == 1
     assert "postgresql" not in found
+
+
+def test_what_waits_for_changes_of_the_store_tells_no_address(tmp_path: Path, server: Server) -> None:
+    url = server.url("away", user=RUNTIME)
+
+    async def ask() -> str:
+        store = open_store(url, pool=2)
+        await store.change_token()
+        await asyncio.to_thread(server.stop)
+        try:
+            while True:
+                await store.change_token()
+                await asyncio.sleep(0.1)
+        except StoreUnavailable as error:
+            return error.statement
+        finally:
+            await store.close()
+
+    assert run(ask()).startswith("the store is not available: ")
 
 
 def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Server) -> None:

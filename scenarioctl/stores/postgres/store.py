@@ -195,7 +195,11 @@ class PostgresStore(Store):
 
     async def change_token(self) -> str:
         if self._listener is not None:
-            return await self._listener.token()
+            try:
+                return await self._listener.token()
+            except ScenarioctlError as error:
+                self._failures.note(error)
+                raise
 
         async def ask(connection: Connection) -> str:
             found = await connection.execute("SELECT pg_current_snapshot()::text")
