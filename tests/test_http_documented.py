@@ -329,6 +329,8 @@ def test_w3_w4_what_a_run_leaves_is_read(tmp_path: Path) -> None:
     assert list(mempool) == ["mempool"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", entry.pop("Date"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", entry.pop("expires"))
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", entry.pop("uuid"))
+    assert entry.pop("node").startswith("action_")
     assert entry == {
         "seq": 1,
         "chain": "polkadot",

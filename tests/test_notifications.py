@@ -145,6 +145,7 @@ MESSAGE = Message(
     name="Löhne <!channel> `x`",
     summary="polkadot > Remark",
     drafts=(12, 13),
+    uuids=("0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90", None),
     link="https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
 )
 
@@ -170,6 +171,7 @@ class TestFormats:
                 "name": "Löhne <!channel> `x`",
                 "summary": "polkadot > Remark",
                 "drafts": [12, 13],
+                "uuids": ["0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90", None],
                 "expires": None,
                 "reason": None,
                 "url": "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
@@ -406,6 +408,7 @@ class TestEvents:
             assert len(receiver.received) == 1
             data = got.json()["data"]
             assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
+            assert data["uuids"] == [entry.draft.uuid]
             assert data["expires"] == timestamp(entry.draft.expires or 0)
 
         asyncio.run(story())

@@ -129,6 +129,11 @@ class Stage:
         await self.app.store.put_event(uuid, content, now=NOW, retention=Retention())
 
 
+@pytest.fixture(autouse=True)
+def _drafts_without_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarioctl.actions.running.uuid4", str)
+
+
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     stage = Stage(tmp_path)

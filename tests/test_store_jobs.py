@@ -70,6 +70,7 @@ DRAFT = MempoolDraft(
     expires=NOW + 24 * HOUR,
     node="1",
     human="1 DOT",
+    uuid="0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90",
 )
 
 
@@ -395,9 +396,10 @@ class TestEveryStore:
             LogLine(seq=seq, job=FIRST.id, written=NOW + 2, text=text) for seq, text in enumerate(lines, 1)
         ]
         assert run(store.read_mempool(FIRST.id)) == [
-            MempoolEntry(seq=1, job=FIRST.id, draft=DRAFT),
-            MempoolEntry(seq=2, job=FIRST.id, draft=failed),
+            MempoolEntry(seq=1, job=FIRST.id, draft=DRAFT, occurrence=NOW),
+            MempoolEntry(seq=2, job=FIRST.id, draft=failed, occurrence=NOW),
         ]
+        assert run(store.uuids_of_drafts([1, 9])) == {1: DRAFT.uuid}
         assert run(store.get_job(FIRST.id)) == replace(
             JOB,
             epoch=2,

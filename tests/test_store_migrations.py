@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import procrastinate.schema
 import psycopg
@@ -226,6 +227,32 @@ class TestOurs:
         assert needed_version([first, ADD]) == 2
         assert needed_version([first, ADD, REMOVE]) == 2
         assert needed_version([first, ADD, REMOVE, REMOVE]) == 4
+
+
+#: A draft, as the version before UUIDs kept it.
+_DRAFT = """
+    INSERT INTO mempool (date, job, chain, amount, tx_type, node, flag, tx)
+        VALUES (1, 'job', 'polkadot', '0', 'Remark', '1', '', '0x00'), (1, 'job', 'polkadot', '0', 'Remark', '1', '', '0x00')
+"""
+
+
+def test_drafts_of_before_and_of_older_daemons_get_a_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = shared_server()
+    url = server.create_database("migrated")
+    with monkeypatch.context() as patched:
+        older = schema.MIGRATIONS[:18]
+        patched.setattr(administration, "MIGRATIONS", older)
+        patched.setattr(administration, "VERSION", len(older))
+        run(create_store(url, grant=RUNTIME))
+    insert = _DRAFT.replace("mempool", "scenarioctl.mempool")
+    server.execute(insert, database="migrated")
+    run(migrate_store(url))
+    server.execute(insert, database="migrated")
+    found = server.execute("SELECT uuid, occurrence FROM scenarioctl.mempool", database="migrated")
+    server.execute("DROP DATABASE migrated WITH (FORCE)")
+
+    assert len({UUID(uuid) for uuid, _ in found}) == 4
+    assert {occurrence for _, occurrence in found} == {None}
 
 
 class TestIndexes:
@@ -483,6 +510,16 @@ class TestFiles:
             "",
             says("Nothing to do", ours=f"version {len(MIGRATIONS)}").within("{}\n"),
         )
+
+    def test_drafts_get_a_uuid(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "scenarios.db"
+        older_file(path, 14, f"PRAGMA foreign_keys = OFF; {_DRAFT}", monkeypatch)
+        store = SqliteStore(path)
+        drafts = [UUID(entry.draft.uuid) for entry in run(store.read_mempool(None))]
+        run(store.close())
+
+        assert len(set(drafts)) == 2
+        assert {(uuid.version, uuid.variant) for uuid in drafts} == {(4, RFC_4122)}
 
     def test_no_file_is_created(self, tmp_path: Path) -> None:
         path = tmp_path / "absent.db"

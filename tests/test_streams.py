@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -103,6 +104,8 @@ def test_what_was_there_comes_first_and_then_what_happens(served: Serving, store
     assert before[-1][2].keys() == {"id", "date", "text"}
     assert drafted[0] == "mempool"
     assert drafted[2].pop("Date") < drafted[2].pop("expires")
+    assert UUID(drafted[2].pop("uuid")).version == 4
+    assert drafted[2].pop("node").startswith("action_")
     assert drafted[2] == {
         "id": stored,
         "seq": 1,

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
@@ -209,6 +210,7 @@ class Run:
                 expires=date + hours * 3600 * SECOND if hours else None,
                 node=node.id,
                 human=human,
+                uuid=str(uuid4()),
             )
         )
 

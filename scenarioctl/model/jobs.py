@@ -192,6 +192,8 @@ class MempoolDraft:
     node: str = ""
     #: What `amount` is in whole tokens, like `1.5 DOT`; empty if no asset moves, or if nobody noted it.
     human: str = ""
+    #: Names it for ever, also if a failover loses it.
+    uuid: str = ""
 
     @property
     def is_transaction(self) -> bool:
@@ -209,6 +211,8 @@ class MempoolEntry:
     draft: MempoolDraft
     #: Why it must not be signed any more; empty if it may be.
     flag: str = ""
+    #: The planned time of its run; None for `job run`, or if nobody noted it.
+    occurrence: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

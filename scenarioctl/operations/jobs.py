@@ -167,6 +167,12 @@ class MempoolRow(TypedDict):
 
     #: Its number in the mempool: `draft` of /api/tx/payload.
     seq: NotRequired[int]
+    #: Names it for ever, also if a failover of the store loses it and gives its number to no other.
+    uuid: NotRequired[str]
+    #: Id of the step's node in the diagram.
+    node: NotRequired[str]
+    #: The planned time that the run is for; left out for `job run`. Drafts of one job, `node` and occurrence do the same: sign one.
+    occurrence: "NotRequired[Timestamp]"
     chain: str
     #: In the smallest unit; `0` if no asset moves.
     amount: "Digits"
@@ -257,10 +263,10 @@ async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, a
     if not rows:
         return
     stored = await app.store.read_mempool(id, after=after)
-    numbers = {(timestamp(entry.draft.date), entry.draft.tx): entry.seq for entry in reversed(stored)}
+    numbers = {entry.draft.uuid: entry.seq for entry in stored}
     for row in rows:
         # The limits of the mempool may have removed it already.
-        if (seq := numbers.pop((row["Date"], row["tx"]), None)) is not None:
+        if (seq := numbers.get(row.get("uuid", ""))) is not None:
             row["seq"] = seq
 
 
@@ -436,13 +442,18 @@ def check_cursor(after: int, end: int, *, given: object = None, newest: object =
 def _write_entries(
     entries: Sequence[MempoolEntry], now: int, marks: Mapping[int, SentMark]
 ) -> list[MempoolRow]:
-    return [
-        {
-            "seq": entry.seq,
-            **describe_draft(entry.draft, flag=entry.flag, now=now, sent=marks.get(entry.seq)),
-        }
-        for entry in entries
-    ]
+    return [describe_entry(entry, now=now, sent=marks.get(entry.seq)) for entry in entries]
+
+
+def describe_entry(entry: MempoolEntry, *, now: int, sent: SentMark | None = None) -> MempoolRow:
+    """Return an entry of the mempool with its number."""
+    fields: MempoolRow = {
+        "seq": entry.seq,
+        **describe_draft(entry.draft, flag=entry.flag, now=now, sent=sent),
+    }
+    if entry.occurrence is not None:
+        fields["occurrence"] = timestamp(entry.occurrence)
+    return fields
 
 
 def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark | None = None) -> MempoolRow:
@@ -456,6 +467,10 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark |
     }
     if draft.human:
         fields["human"] = draft.human
+    if draft.uuid:
+        fields["uuid"] = draft.uuid
+    if draft.node:
+        fields["node"] = draft.node
     if draft.tx == NO_TRANSACTION:
         return fields
     if draft.spec_version is not None:

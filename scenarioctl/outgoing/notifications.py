@@ -40,6 +40,8 @@ class Message:
     summary: str = ""
     #: The numbers of drafts in the mempool.
     drafts: tuple[int, ...] = ()
+    #: The UUID of each; None if it is not kept any more.
+    uuids: tuple[str | None, ...] = ()
     #: When the first of them expires; None for other events.
     expires: int | None = None
     reason: str = ""
@@ -128,6 +130,7 @@ def _content(message: Message) -> dict[str, object]:
             "name": message.name or None,
             "summary": message.summary or None,
             "drafts": list(message.drafts),
+            "uuids": list(message.uuids),
             "expires": None if message.expires is None else timestamp(message.expires),
             "reason": message.reason or None,
             "url": message.link or None,

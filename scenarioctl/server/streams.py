@@ -231,7 +231,7 @@ class _FollowedJobs:
     async def send_news(self, response: web.StreamResponse) -> bool:
         """Send a portion of the events after the position, which moves on."""
         from scenarioctl.model.json_types import timestamp
-        from scenarioctl.operations.jobs import describe_draft
+        from scenarioctl.operations.jobs import describe_entry
         from scenarioctl.operations.sent_records import read_marks
 
         app, job, position = self._follower.app, self._job, self._position
@@ -245,8 +245,8 @@ class _FollowedJobs:
         marks = await read_marks(app, entries)
         for entry in entries:
             position = Position(log=position.log, mempool=entry.seq)
-            draft = describe_draft(entry.draft, flag=entry.flag, now=now, sent=marks.get(entry.seq))
-            parts.append(write_event("mempool", {"id": entry.job, "seq": entry.seq, **draft}, id=position))
+            draft = describe_entry(entry, now=now, sent=marks.get(entry.seq))
+            parts.append(write_event("mempool", {"id": entry.job, **draft}, id=position))
         if parts:
             await send(response, b"".join(parts))
         self._position = position

@@ -38,6 +38,10 @@ def read_mempool(id: str | None, *, after: int, limit: int) -> Operation[list[Me
     return found
 
 
+def uuids_of_drafts(seqs: Sequence[int]) -> Operation[dict[int, str]]:
+    return {seq: str(uuid) for seq, uuid in (yield statements.UUIDS_OF_DRAFTS, {"drafts": list(seqs)})}
+
+
 def _find_after(statement: str, id: str | None, after: int, limit: int) -> Operation[list[Row]]:
     """Return up to *limit* rows (0: all), oldest first; NotFound for an unknown job."""
     bounds = {"after": max(-1, min(after, INTEGER_MAX)), "limit": min(limit, INTEGER_MAX) or INTEGER_MAX}
@@ -106,8 +110,10 @@ def _read_line(row: Row) -> LogLine:
 
 def _read_entry(row: Row) -> MempoolEntry:
     """Return the draft in *row*; one without a transaction if the row is damaged."""
-    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human = row
-    texts, times = (flag, chain, amount, tx_type, tx, node, human), (spec_version, expires)
+    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, occurrence = (
+        row
+    )
+    texts, times = (flag, chain, amount, tx_type, tx, node, human, uuid), (spec_version, expires, occurrence)
     if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
         draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
         return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
@@ -121,8 +127,9 @@ def _read_entry(row: Row) -> MempoolEntry:
         expires=expires,
         node=node,
         human=human,
+        uuid=uuid,
     )
-    return MempoolEntry(seq=seq, job=job, flag=flag, draft=draft)
+    return MempoolEntry(seq=seq, job=job, flag=flag, draft=draft, occurrence=occurrence)
 
 
 def _is_sound(row: Row) -> bool:

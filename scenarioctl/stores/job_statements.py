@@ -9,9 +9,7 @@ HAS_SCENARIO = "SELECT 1 FROM scenarios WHERE id = :id"
 _LINES = "SELECT seq, job, written, text FROM log_lines"
 READ_LOG = f"{_LINES} WHERE seq > :after ORDER BY seq LIMIT :limit"
 READ_LOG_OF_JOB = f"{_LINES} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit"
-_DRAFTS = (
-    "SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human FROM mempool"
-)
+_DRAFTS = "SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, occurrence FROM mempool"
 READ_MEMPOOL = f"{_DRAFTS} WHERE seq > :after ORDER BY seq LIMIT :limit"
 READ_MEMPOOL_OF_JOB = f"{_DRAFTS} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit"
 FIND_TAIL = """
@@ -32,6 +30,7 @@ RUNS_OF_EACH = f"""
         (SELECT seq FROM runs AS newest WHERE newest.job = each.id ORDER BY seq DESC LIMIT 1 OFFSET :others), 0
     ) ORDER BY runs.seq DESC
 """
+UUIDS_OF_DRAFTS = "SELECT seq, uuid FROM mempool WHERE seq {among drafts, bigint}"
 _VALID = "flag = '' AND spec_version IS NOT NULL"
 #: Seeks the next pair in the index, past all drafts of the previous pair.
 NEXT_DRAFTED_FOR = f"""
@@ -112,11 +111,12 @@ ADD_LINES = f"""
     {_NUMBERED} INSERT INTO log_lines (job, written, text)
     SELECT job, written, text FROM locked, {{rows lines, job text, written bigint, text text}} {{in_order}}
 """
-DRAFT_COLUMNS = "chain, amount, tx_type, date, spec_version, expires, node, tx, human"
+DRAFT_COLUMNS = "chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid"
 ADD_DRAFTS = f"""
-    {_NUMBERED} INSERT INTO mempool (job, flag, {DRAFT_COLUMNS})
-    SELECT job, '', {DRAFT_COLUMNS} FROM locked, {{rows drafts, job text, chain text, amount text, tx_type text, date bigint,
-        spec_version bigint, expires bigint, node text, tx text, human text}} {{in_order}}
+    {_NUMBERED} INSERT INTO mempool (job, occurrence, flag, {DRAFT_COLUMNS})
+    SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {{rows drafts, job text, occurrence bigint, chain text,
+        amount text, tx_type text, date bigint, spec_version bigint, expires bigint, node text, tx text, human text,
+        uuid text}} {{in_order}}
 """
 FORGET_EXPIRING = """
     DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiring' AND attempts = 0

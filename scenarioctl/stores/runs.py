@@ -194,7 +194,7 @@ def _count(kept: Sequence[_Kept]) -> Operation[None]:
         yield statements.MARK_EVENTS, {"used": Table(used)}
     ended: list[Row] = [
         (
-            *(run.job, run.epoch, None if run.epoch is None else run.planned),
+            *(run.job, run.epoch, _occurrence(run)),
             *(run.planned, run.started, run.finished),
             *(run.former_lines + len(run.lines), run.former_drafts + len(run.drafts)),
             *(clean(run.failure), write_steps(run.steps)),
@@ -218,7 +218,10 @@ def _count(kept: Sequence[_Kept]) -> Operation[None]:
 def _write(kept: Sequence[_Kept]) -> Operation[None]:
     """Store the lines and drafts of runs, and what is to be told of them."""
     drafts: list[Row] = [
-        (each.run.job, *(_cleaned(getattr(draft, name)) for name in statements.DRAFT_COLUMNS.split(", ")))
+        (
+            *(each.run.job, _occurrence(each.run)),
+            *(_cleaned(getattr(draft, name)) for name in statements.DRAFT_COLUMNS.split(", ")),
+        )
         for each in kept
         for draft in each.run.drafts
     ]
@@ -253,6 +256,10 @@ def _notify(notifications: Sequence[NewNotification], run: FinishedRun | None = 
     if rows:
         job, count = (run.job, len(run.drafts)) if run is not None else ("", 0)
         yield statements.ADD_NOTIFICATIONS, {"added": Table(rows), "job": job, "count": count}
+
+
+def _occurrence(run: FinishedRun) -> int | None:
+    return None if run.epoch is None else run.planned
 
 
 def _cleaned(value: Any) -> Any:

@@ -356,6 +356,10 @@ class Store(ABC):
         read = partial(history.read_mempool, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
+    async def uuids_of_drafts(self, seqs: Sequence[int]) -> dict[int, str]:
+        """Return the UUIDs of the drafts with these numbers that are kept still."""
+        return await self.read(partial(history.uuids_of_drafts, seqs)) if seqs else {}
+
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
         """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts follow.
 

@@ -201,6 +201,7 @@ class Notifier:
                     return None
         except NotFound:
             return None
+        uuids = await app.store.uuids_of_drafts(drafts)
         return Message(
             id=notification.id,
             event=notification.event,
@@ -209,6 +210,7 @@ class Notifier:
             name=scenario.name,
             summary=scenario.summary,
             drafts=drafts,
+            uuids=tuple(map(uuids.get, drafts)),
             expires=expires,
             reason=notification.reason,
             link=page_of(app.settings.public_url, notification.job),

@@ -372,6 +372,17 @@ MIGRATIONS = (
         ),
         compatible=1,
     ),
+    # Drafts of older daemons get a UUID too; those that are there, while others write.
+    Migration(
+        statements=(
+            "ALTER TABLE mempool ADD COLUMN uuid text NOT NULL DEFAULT '', ADD COLUMN occurrence bigint",
+            "ALTER TABLE mempool ALTER COLUMN uuid SET DEFAULT gen_random_uuid()::text",
+        ),
+        compatible=1,
+    ),
+    Migration(
+        statements=("UPDATE mempool SET uuid = gen_random_uuid()::text WHERE uuid = ''",), compatible=1
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -567,6 +567,17 @@ _LISTED_WORKERS = (
     "ALTER TABLE leases ADD COLUMN clock_offset INTEGER",
 )
 
+_DRAFTS_BY_NAME = (
+    "ALTER TABLE mempool ADD COLUMN uuid TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE mempool ADD COLUMN occurrence INTEGER",
+    """
+    UPDATE mempool SET uuid = lower(
+        hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+        || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))
+    )
+    """,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -584,4 +595,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _IN_COLUMNS,
     _LEGS,
     _LISTED_WORKERS,
+    _DRAFTS_BY_NAME,
 )
