@@ -41,6 +41,12 @@ class NotFound(ScenarioctlError):
     code = "not_found"
 
 
+class Gone(ScenarioctlError):
+    """A cursor names a row that the store had, and has lost in a failover or a restore."""
+
+    code = "gone"
+
+
 class Conflict(ScenarioctlError):
     """What is there already stands in the way."""
 

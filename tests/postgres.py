@@ -130,6 +130,12 @@ class Server:
             else:
                 return
 
+    def promote(self) -> None:
+        """Make a standby a primary, whose timeline is a new one."""
+        self.execute("SELECT pg_promote()")
+        # What waits for no checkpoint, but for the end of the recovery.
+        assert self.execute("SELECT pg_is_in_recovery()") == [(False,)]
+
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop the server: SIGQUIT is its immediate mode, SIGINT the fast one."""
         if self.process is not None:
@@ -173,6 +179,36 @@ def start_server(*, durable: bool = False) -> Server:
     for role in (OWNER, RUNTIME):
         server.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{server.password}'")
     return server
+
+
+def start_standby(primary: Server) -> Server:
+    """Return a new server that follows *primary* asynchronously; it runs until the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="scenarioctl-standby-"))
+    standby = Server(folder=folder, port=free_port(), durable=primary.durable, password=primary.password)
+    pid = os.getpid()
+    atexit.register(lambda: standby.remove() if os.getpid() == pid else None)
+    owner = _USER if os.geteuid() == 0 else None
+    if owner:
+        os.chown(folder, pwd.getpwnam(owner).pw_uid, pwd.getpwnam(owner).pw_gid)
+    source: list[str | Path] = ["-h", primary.folder, "-p", str(primary.port), "-U", _USER]
+    subprocess.run(
+        [
+            need_programs() / "pg_basebackup",
+            *source,
+            "-D",
+            folder / "data",
+            "--write-recovery-conf",
+            "--checkpoint=fast",
+            "--no-sync",
+        ],
+        user=owner,
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        extra_groups=[],
+    )
+    standby.start()
+    return standby
 
 
 @cache

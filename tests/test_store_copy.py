@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from scenarioctl.model.sent import SentState
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores import create_store, open_store
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
+from scenarioctl.stores.operations import find_all
 from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sqlite import database_file
@@ -220,6 +222,7 @@ class TestCopies:
             "webhook_marks": 1,
             "notifications": 1,
             "sent_transactions": 2,
+            "forks": 0,
         }
         assert (told[0], told[-1]) == ((0, 38), (38, 38))
 
@@ -237,6 +240,17 @@ class TestCopies:
             with_store(both[1], lambda store: run(store.keep_scenario(replace(THIRD, id="twin")))) == THIRD.id
         )
         with_store(both[1], lambda store: run(store.put_scenario(replace(FIRST, id="new"))))
+
+    def test_what_a_failover_has_lost_is_lost_in_the_copy(self, both: tuple[str, str]) -> None:
+        fork = "INSERT INTO forks (counter, last, first) VALUES ('mempool', 0, 2)"
+        with_store(both[0], lambda store: run(store.write(partial(find_all, fork))))
+        perform(*both)
+
+        assert with_store(both[1], lambda store: [run(store.is_lost("mempool", at)) for at in (0, 1, 2)]) == [
+            False,
+            True,
+            False,
+        ]
 
     def test_there_and_back(self, both: tuple[str, str], tmp_path: Path) -> None:
         third = str(tmp_path / "third.db")
@@ -582,7 +596,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2"]
+        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "0"]
 
     def test_a_target_without_room(
         self,

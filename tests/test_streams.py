@@ -220,18 +220,19 @@ def test_a_client_that_has_read_more_than_was_restored_hears_of_it(
 ) -> None:
     """After a restore to an earlier time, it would hear of nothing until new events have passed its cursor."""
     served.post("/job/run", {"id": stored}, port=served.worker)
-    line, entry = served.wait_for(lambda app: app.store.find_end())
+    line, _ = served.wait_for(lambda app: app.store.find_end())
     after = after.format(line=line)
     replies = [
         served.get(f"/job/events?after={after}", port=served.worker),
         served.post("/scenario/worker/logs", {"id": stored, "after": 99}, port=served.worker),
         served.post("/scenario/tx", {"id": stored, "after": 99}, port=served.worker),
+        served.post("/job/runs", {"id": stored, "after": 99}, port=served.worker),
     ]
 
-    assert [reply.status for reply in replies] == [422, 422, 422]
-    assert replies[0].json()["error"] == says("restored", "beginning", after=after, newest=f"{line}.{entry}")
-    assert replies[1].json()["error"] == says("99", newest=f"newest, {line}.")
-    assert replies[2].json()["error"] == says("99", newest=f"newest, {entry}.")
+    assert [reply.status for reply in replies] == [410, 410, 410, 410]
+    for reply, given in zip(replies, (after, 99, 99, 99), strict=True):
+        assert reply.json()["code"] == "gone"
+        assert reply.json()["error"] == says("lost", "beginning", "uuid", after=given)
     at_end = served.post("/scenario/worker/logs", {"id": stored, "after": line}, port=served.worker)
     assert (at_end.status, at_end.json()["result"]) == (200, [])
 

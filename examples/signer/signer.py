@@ -158,7 +158,7 @@ class Daemon:
             with self._opener.open(request, timeout=PATIENCE) as response:
                 answer = response.read(LONGEST_ANSWER + 1)
             if response.status != 200:
-                kind = Refused if response.status in (409, 422) else Unreachable
+                kind = Refused if response.status in (409, 410, 422) else Unreachable
                 raise kind(f"the daemon: {answer.decode(errors='replace')}")
             if len(answer) > LONGEST_ANSWER:
                 raise Unreachable(f"{self.url}: the answer has more than {LONGEST_ANSWER} bytes")

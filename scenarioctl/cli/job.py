@@ -18,8 +18,10 @@ from scenarioctl.cli.execution import (
     print_table,
     refuse_output_file,
     tell,
+    warn,
 )
 from scenarioctl.cli.following import LOOK, Following
+from scenarioctl.cli.job_following import Printed
 from scenarioctl.cli.job_output import (
     LogPrinter,
     newest_options,
@@ -30,9 +32,16 @@ from scenarioctl.cli.job_output import (
 )
 from scenarioctl.cli.job_watch import watch
 from scenarioctl.cli.options import argument, complete_jobs, option
-from scenarioctl.cli.output import brief_duration, brief_time, draw_facts, draw_table, short_time
+from scenarioctl.cli.output import (
+    brief_duration,
+    brief_time,
+    draw_facts,
+    draw_table,
+    say,
+    short_time,
+)
 from scenarioctl.cli.shared_options import page_options, schedule_options
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import Gone, ScenarioctlError
 from scenarioctl.model.jobs import RUN_FAILED
 
 
@@ -280,13 +289,30 @@ def mempool(follow: bool, **fields: Any) -> None:
 def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
     """Print what is called *name* in the answers as they come; with `--json` each batch as an answer of its own."""
     fields["after"] = fields["after"] or "0"
-    following = Following()
+    following, printed = Following(), Printed(name)
+    # Lines are known by their times.
+    with_times = fields.get("times", True)
+    if name == "result":
+        fields["times"] = True
     while True:
-        answer = following.ask(partial(_answer, fields))
+        try:
+            answer = following.ask(partial(_answer, fields))
+        except Gone:
+            if not printed.since:
+                raise
+            say("reading again from the beginning: the store has lost rows, in a failover or a restore")
+            printed.repeats = True
+            fields = {**fields, "after": "0", "since": printed.since}
+            continue
         if answer is None:
             continue
-        if answer[name]:
-            show(answer)
+        fresh, warnings = printed.take(answer)
+        if not with_times:
+            del fresh["times"]
+        if fresh[name]:
+            show(fresh)
+        for warning in warnings:
+            warn(warning)
         fields = {**fields, "after": answer["next"], "tail": "", "since": ""}
         if not (answer[name] and fields["limit"]):
             time.sleep(LOOK)

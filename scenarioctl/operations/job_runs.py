@@ -9,6 +9,7 @@ from scenarioctl.model.jobs import SECOND, KeptRun
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.job_descriptions import RunOutcome
+from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import Result, read_page_size
 
 __all__ = ["list_runs"]
@@ -56,6 +57,8 @@ async def list_runs(app: Application, request: ListRuns) -> Result[RunList]:
     before = read_run(request.after, field="after") if request.after != "" else 0
     # NotFound for an unknown scenario.
     await app.store.get_job(request.id)
+    if before:
+        await refuse_lost(app, "runs", before)
     runs = await app.store.last_runs(request.id, limit=limit + 1, before=before)
     more = len(runs) > limit
     rows = [describe_run(run) for run in runs[:limit]]

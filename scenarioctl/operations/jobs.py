@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
@@ -23,6 +23,7 @@ from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
 from scenarioctl.operations.job_runs import RunRow, describe_run
+from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
 from scenarioctl.operations.results import (
     LARGE,
@@ -371,9 +372,7 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
     after, limit, is_wanted = await read_cursor(app, request, read, of_log=True)
 
     async def describe(lines: Sequence[LogLine]) -> LogLines:
-        if after and not lines:
-            end, _ = await app.store.find_end()
-            check_cursor(after, end)
+        await check_cursor(app, "log_lines", after, lines)
         answer: LogLines = {"success": True, "result": [line.text for line in lines]}
         if request.after != "" or request.limit != "":
             answer["next"] = str(lines[-1].seq if lines else after)
@@ -414,9 +413,7 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     paged = request.after != "" or request.limit != ""
 
     async def describe(entries: Sequence[MempoolEntry]) -> Mempool:
-        if after and not entries:
-            _, end = await app.store.find_end()
-            check_cursor(after, end)
+        await check_cursor(app, "mempool", after, entries)
         answer: Mempool = {"mempool": _write_entries(entries, app.clock(), await read_marks(app, entries))}
         if paged:
             answer["next"] = str(entries[-1].seq if entries else after)
@@ -428,15 +425,6 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
         entries = await next_portion(portions)
         return Result(answer=await describe(entries), large=sum(map(size_of, entries)) > LARGE)
     return await answer_in_portions(portions, describe, size_of=size_of)
-
-
-def check_cursor(after: int, end: int, *, given: object = None, newest: object = None) -> None:
-    """Refuse a cursor beyond the *end* of all numbers: until they reach it, its client would hear of nothing."""
-    if after > end:
-        raise InvalidRequest(
-            f"after {given or after} is beyond the newest, {newest or end}. The store was restored to an earlier time:"
-            " leave after out to start at the beginning"
-        )
 
 
 def _write_entries(

@@ -201,8 +201,8 @@ class EventStream(Stream):
         return _FollowedJobs(self._follower, asked.id, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
-        """Return the first position; raise NotFound for an unknown job, InvalidRequest for an invalid event id."""
-        from scenarioctl.operations.jobs import check_cursor
+        """Return the first position; raise NotFound for an unknown job, InvalidRequest or Gone for an event id."""
+        from scenarioctl.operations.lost_cursors import refuse_lost
 
         store = self._follower.app.store
         newest = 0 if given == "now" else None if given else tail
@@ -212,10 +212,8 @@ class EventStream(Stream):
         position = read_position(given)
         # Report an unknown job before the stream begins.
         await store.read_log(job, after=position.log, limit=1)
-        lines, entries = await store.find_end()
-        end = Position(log=lines, mempool=entries)
-        for after, last in ((position.log, end.log), (position.mempool, end.mempool)):
-            check_cursor(after, last, given=position, newest=end)
+        await refuse_lost(self._follower.app, "log_lines", position.log, given=position)
+        await refuse_lost(self._follower.app, "mempool", position.mempool, given=position)
         return position
 
 
@@ -232,16 +230,23 @@ class _FollowedJobs:
         """Send a portion of the events after the position, which moves on."""
         from scenarioctl.model.json_types import timestamp
         from scenarioctl.operations.jobs import describe_entry
+        from scenarioctl.operations.lost_cursors import check_cursor
         from scenarioctl.operations.sent_records import read_marks
 
         app, job, position = self._follower.app, self._job, self._position
         parts: list[bytes] = []
-        for line in await app.store.read_log(job, after=position.log, limit=PORTION):
+        lines = await app.store.read_log(job, after=position.log, limit=PORTION)
+        if lines:
+            # A failover ends the stream: the client comes again, and gets the error.
+            await check_cursor(app, "log_lines", position.log, lines)
+        for line in lines:
             position = Position(log=line.seq, mempool=position.mempool)
             said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "text": line.text}
             parts.append(write_event("log", said, id=position))
         now = app.clock()
         entries = await app.store.read_mempool(job, after=position.mempool, limit=PORTION)
+        if entries:
+            await check_cursor(app, "mempool", position.mempool, entries)
         marks = await read_marks(app, entries)
         for entry in entries:
             position = Position(log=position.log, mempool=entry.seq)

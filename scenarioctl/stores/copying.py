@@ -117,6 +117,7 @@ TABLES = (
         key="chain hash",
         scenario="",
     ),
+    _table("forks", "text counter; int first last", key="counter first", scenario=""),
 )
 
 

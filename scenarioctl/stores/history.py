@@ -64,6 +64,11 @@ def find_end() -> Operation[tuple[int, int]]:
     return numbers.get("log_lines", 0), numbers.get("mempool", 0)
 
 
+def is_lost(counter: str, number: int) -> Operation[bool]:
+    row = yield from find(statements.IS_LOST, counter=counter, number=min(number, INTEGER_MAX))
+    return bool(row and row[0])
+
+
 def last_runs(id: str, *, limit: int, before: int) -> Operation[list[KeptRun]]:
     before = min(before, INTEGER_MAX) or INTEGER_MAX
     rows = yield statements.LAST_RUNS, {"job": id, "before": before, "limit": limit}

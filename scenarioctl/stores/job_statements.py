@@ -22,6 +22,11 @@ FIND_TAIL_OF_JOB = """
     FROM scenarios WHERE id = :job
 """
 FIND_END = "SELECT name, seq FROM {sequences}"
+#: Whether a number is of a row that was lost in a failover, or wasn't given out.
+IS_LOST = """
+    SELECT EXISTS (SELECT 1 FROM forks WHERE counter = :counter AND last < :number AND :number < first)
+        OR :number > coalesce((SELECT seq FROM {sequences} WHERE name = :counter), 0)
+"""
 _RUN = "runs.seq, runs.planned, runs.started, runs.finished, runs.drafts, runs.failure, runs.steps"
 LAST_RUNS = f"SELECT {_RUN} FROM runs WHERE job = :job AND seq < :before ORDER BY seq DESC LIMIT :limit"
 #: *others*: the number of runs, less one.

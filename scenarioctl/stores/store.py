@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import (
@@ -50,6 +50,9 @@ from scenarioctl.stores.validation import (
     taken,
 )
 from scenarioctl.stores.waiting_drafts import WaitingDrafts
+
+#: The tables whose numbers clients resume from.
+Counter: TypeAlias = Literal["log_lines", "mempool", "runs"]
 
 #: A read of more rows than this is a long one.
 _SHORT = 200
@@ -368,11 +371,12 @@ class Store(ABC):
         return await self.read(partial(history.find_tail, _check_job(id), lines=lines, entries=entries))
 
     async def find_end(self) -> tuple[int, int]:
-        """Return the highest seq that any log line and any draft has been given, deleted ones included.
-
-        A higher cursor comes from a store that was restored to an earlier time since.
-        """
+        """Return the highest seq that any log line and any draft has been given, deleted ones included."""
         return await self.read(history.find_end)
+
+    async def is_lost(self, counter: Counter, number: int) -> bool:
+        """Return whether *number* is of a row that the store has lost, in a failover or a restore to an earlier time."""
+        return await self.read(partial(history.is_lost, counter, number))
 
     async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
         """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.

@@ -146,7 +146,8 @@ function whileSeen(signal) {
   return [connection.signal, forget];
 }
 
-// Server-sent events by fetch, because an EventSource cannot send the token.
+// Server-sent events by fetch, because an EventSource cannot send the token.  After `restart` they come from the beginning: the
+// store has lost what was told last.
 export async function follow(path, fields, tell, signal) {
   let last = "";
   for (;;) {
@@ -176,6 +177,11 @@ export async function follow(path, fields, tell, signal) {
       }
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof Refusal && error.status === 410 && last) {
+        last = "";
+        tell("restart");
+        continue;
+      }
       if (error instanceof Refusal && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
     } finally {
       forget();

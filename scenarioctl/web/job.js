@@ -94,6 +94,7 @@ export function jobPart(scenario, signal, told) {
   // The stream tells of each line as it is written; some lines are the end of a run.
   follow("/job/events", { id, tail: runs.tail }, (kind, data) => {
     if (kind === "log") runs.add(data);
+    if (kind === "restart") runs.restart();
     // Many lines come at once; one request for the state follows them.
     clearTimeout(soon);
     soon = setTimeout(refresh, 300);

@@ -84,9 +84,17 @@ export function runsPart(id, signal) {
     });
   }
 
+  // The store has lost runs: those that it has are drawn anew.
+  function restart() {
+    lines = [];
+    newest = { number: 0, finished: "" };
+    shown = null;
+    for (const each of list.querySelectorAll("li[data-run]")) each.remove();
+  }
+
   const element = h("section", { "aria-labelledby": "runs" }, h("h3", { id: "runs" }, "Runs"), none, list, trouble, h("p", {}, older),
     h("p", { class: "hint" }, "The whole log, for a terminal: ", h("code", {}, `scenarioctl job logs ${id}`)));
-  return { element, refresh, add, tail: LINES };
+  return { element, refresh, add, restart, tail: LINES };
 }
 
 function runRow(id, run, signal) {
@@ -182,6 +190,17 @@ async function draftsOf(id, run, signal) {
     h("p", {}, more)];
 }
 
+// UUID of the first draft that the page has shown of each step and occurrence.
+const firstDrafts = new Map();
+
+// Whether an entry repeats a draft that the store has lost since.
+function repeats(id, { node, occurrence, uuid }) {
+  if (!occurrence || !uuid) return false;
+  const key = `${id} ${node} ${occurrence}`;
+  if (!firstDrafts.has(key)) firstDrafts.set(key, uuid);
+  return firstDrafts.get(key) !== uuid;
+}
+
 function draft(id, entry) {
   const { seq, chain, txType, human, amount: raw, tx, flag, state, sent } = entry;
   const isTransaction = tx.startsWith("0x") && state !== undefined;
@@ -189,7 +208,8 @@ function draft(id, entry) {
   // What was sent and expired was never paid.
   const canSign = isTransaction && state === "current" && (!sent || sent.state === "expired");
   return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
-    h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, " ", when(entry.Date)),
+    h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, " ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
+    repeats(id, entry) && h("p", { class: "problem" }, "This occurrence was drafted before, and the store has lost that draft. Sign one of them."),
     sent && h("p", {}, h("a", { href: `#/tx/?chain=${encodeURIComponent(chain)}&hash=${encodeURIComponent(sent.hash)}` }, sentWords(sent))),
     flag && h("p", { class: "problem" }, flag),
     !flag && !sent && state === "expired" && h("p", { class: "hint" }, "Expired. The next run drafts it again."),

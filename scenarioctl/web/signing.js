@@ -78,8 +78,8 @@ async function stepOf({ scenario, node = "" }, signal) {
 async function draftOf({ job, draft }, signal) {
   const which = draft ? { after: String(Number(draft) - 1), limit: "1" } : { tail: "1" };
   const { mempool: [row] } = await post("/scenario/tx", { id: job, ...which }, signal).catch((error) => {
-    // A number beyond the newest draft.
-    if (error.status === 422 && draft) return { mempool: [] };
+    // A draft that the store has lost.
+    if (error.status === 410 && draft) return { mempool: [] };
     throw error;
   });
   if (!row || (draft && String(row.seq) !== draft)) throw new Error(`Draft ${draft ?? ""} is not among the drafts of this job any more. Open the job and choose another.`);

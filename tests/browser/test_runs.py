@@ -1,5 +1,7 @@
 """The runs of a job in a browser: one by one, the newest first, as many lines and drafts as there are."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,34 @@ def sent(folder: Path, **more: Any) -> SentTransaction:
     assert act(store.sent().add(transaction)) is None
     act(store.close())
     return transaction
+
+
+def lose_newest(folder: Path) -> None:
+    """Let the second run and what it left be lost, and another one have come in a new timeline, as in a failover."""
+    first = 1 << 40
+    with closing(sqlite3.connect(folder / "scenarios.db", isolation_level=None)) as database:
+        for table, kept in (("runs", 1), ("log_lines", 3), ("mempool", 1)):
+            database.execute(f"UPDATE {table} SET seq = seq + {first} WHERE seq > {kept}")
+            database.execute(f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'")
+            database.execute(f"INSERT INTO forks (counter, last, first) VALUES ('{table}', {kept}, {first})")
+
+
+def test_runs_that_a_failover_has_lost_go_from_the_page(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    scenario = a_remark(daemon)
+    leave(daemon.folder, scenario, (3, 1), (3, 1))
+    opened(page, scenario)
+    page.wait(lambda: len(summaries(page)) == 2)
+    lose_newest(daemon.folder)
+    page.press("Run now")
+    first = 1 << 40
+
+    page.wait(
+        lambda: (
+            [each.split(",")[0].split()[-1] for each in summaries(page)]
+            == [str(first + 3), str(first + 2), "1"]
+        )
+    )
 
 
 def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon]) -> None:

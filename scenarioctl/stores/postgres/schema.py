@@ -329,6 +329,78 @@ _LEGS = (
     "ALTER TABLE runs ADD COLUMN occurrence bigint",
 )
 
+#: The tables whose rows have numbers, and in which column.  Clients resume from them, and processes name rows by them.
+_NUMBERED = {
+    "scenarios": "seq",
+    "runs": "seq",
+    "log_lines": "seq",
+    "mempool": "seq",
+    "webhook_events": "id",
+    "notifications": "seq",
+}
+_TIMELINE = "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint"
+
+
+def _each(text: str) -> str:
+    return ",\n            ".join(text.format(*item) for item in _NUMBERED.items())
+
+
+_FORKS = (
+    # A promoted standby and a restored server may lack rows whose numbers clients know.  They begin a timeline of the WAL, and
+    # with it numbers above all that the former ones gave out.
+    f"ALTER TABLE meta ADD COLUMN timeline bigint NOT NULL DEFAULT {_TIMELINE}",
+    # Numbers between `last` and `first` are of rows that are lost.
+    """
+    CREATE TABLE forks (
+        first bigint NOT NULL,
+        last bigint NOT NULL,
+        counter text COLLATE "C" NOT NULL,
+        PRIMARY KEY (counter, first)
+    )
+    """,
+    # With the rights of the owner, who alone sets sequences.  The lock of the numbers lets one transaction do it.  An empty store
+    # has lost nothing.  The first number is `timeline << 40`, or more: timelines begin at 1 again after pg_upgrade.
+    f"""
+    CREATE FUNCTION follow_timeline() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, pg_temp AS $$
+    DECLARE
+        latest CONSTANT bigint := {_TIMELINE};
+        former bigint;
+        base bigint;
+    BEGIN
+        PERFORM pg_advisory_xact_lock(1, 0);
+        SELECT timeline INTO former FROM meta;
+        IF former = latest THEN
+            RETURN;
+        END IF;
+        base := greatest(latest, greatest(
+            {_each("(SELECT last_value >> 40 FROM {0}_{1}_seq)")}
+        ) + greatest(latest - former, 1)) << 40;
+        IF EXISTS (SELECT FROM scenarios) THEN
+            INSERT INTO forks (counter, last, first) VALUES
+            {_each("('{0}', (SELECT coalesce(max({1}), 0) FROM {0}), base)")};
+        END IF;
+        PERFORM
+            {_each("setval('{0}_{1}_seq', base)")};
+        UPDATE meta SET timeline = latest;
+    END
+    $$
+    """,  # noqa: S608 - of constants
+    f"""
+    CREATE FUNCTION check_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NOT EXISTS (SELECT FROM {SCHEMA}.meta WHERE timeline = {_TIMELINE}) THEN
+            PERFORM {SCHEMA}.follow_timeline();
+        END IF;
+        RETURN NULL;
+    END
+    $$
+    """,
+    *(
+        f"CREATE TRIGGER {name}_numbered BEFORE INSERT ON {name} FOR EACH STATEMENT EXECUTE FUNCTION check_timeline()"
+        for name in _NUMBERED
+    ),
+)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (
     Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
@@ -383,6 +455,7 @@ MIGRATIONS = (
     Migration(
         statements=("UPDATE mempool SET uuid = gen_random_uuid()::text WHERE uuid = ''",), compatible=1
     ),
+    Migration(statements=_FORKS, compatible=1),
 )
 VERSION = len(MIGRATIONS)
 

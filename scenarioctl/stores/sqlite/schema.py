@@ -578,6 +578,18 @@ _DRAFTS_BY_NAME = (
     """,
 )
 
+_FORKS = (
+    # Of rows that were copied from a server: a file has no timelines.
+    """
+    CREATE TABLE forks (
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        counter TEXT NOT NULL,
+        PRIMARY KEY (counter, first)
+    ) WITHOUT ROWID
+    """,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -596,4 +608,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _LEGS,
     _LISTED_WORKERS,
     _DRAFTS_BY_NAME,
+    _FORKS,
 )

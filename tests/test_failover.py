@@ -1,0 +1,168 @@
+"""A standby that lacks commits of its primary is promoted: what it numbers, and what clients hear who have read more."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from scenarioctl.stores import create_store
+from scenarioctl.stores.postgres.connections import ServerSettings
+from scenarioctl.stores.postgres.store import PostgresStore
+from tests import postgres
+from tests.daemons import wait_until
+from tests.messages import says
+from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server, start_standby
+from tests.runner import finish as run
+from tests.serving import Serving
+from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, begin_due, ended
+from tests.test_stores import FIRST
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresStore]:
+    store = postgres.open_store(tmp_path)
+    yield store
+    run(store.close())
+
+
+def change_timeline(former: int) -> None:
+    """Let the server's timeline be another one than the one that the tables know."""
+    url = shared_server().url("shared", user=OWNER)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE scenarioctl.meta SET timeline = %s", (former,))
+
+
+def draft_once(store: PostgresStore) -> int:
+    """Run the job, and return the number of its draft."""
+    (leg,) = run(begin_due(store, "me"))
+    drafts = (replace(DRAFT, uuid=str(uuid4())),)
+    left = ended(leg, drafts=drafts, due=leg.job.planned, next_planned=(leg.job.planned or 0) + 1)
+    assert run(store.finish_run(left, retention=NO_LIMIT))
+    return run(store.read_mempool(None))[-1].seq
+
+
+def test_a_timeline_begins_numbers_above_all_of_the_former_ones(store: PostgresStore) -> None:
+    run(store.put_scenario(FIRST))
+    run(store.start_job(JOB))
+    first = [draft_once(store), draft_once(store)]
+    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    base = timeline << 40
+    change_timeline(timeline - 1)
+    second = [draft_once(store), draft_once(store)]
+    # As after pg_upgrade, which begins at the first timeline again.
+    change_timeline(timeline + 6)
+    third = draft_once(store)
+
+    assert (first, second, third) == ([1, 2], [base + 1, base + 2], base + (1 << 40) + 1)
+    assert [line.seq for line in run(store.read_log(None))] == [*first, *second, third]
+    assert [each.number for each in run(store.last_runs(FIRST.id, limit=9))] == [third, *second[::-1], 2, 1]
+    lost = [3, base - 1, base + 3, third - 2, third + 1, (timeline + 9) << 40]
+    kept = [0, 1, 2, base, *second, third - 1, third]
+    for counter in ("log_lines", "mempool", "runs"):
+        assert [number for number in (*lost, *kept) if run(store.is_lost(counter, number))] == lost
+
+
+def test_a_transaction_that_fails_leaves_the_fork_to_the_next(store: PostgresStore) -> None:
+    run(store.put_scenario(FIRST))
+    run(store.start_job(JOB))
+    draft_once(store)
+    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    change_timeline(timeline - 1)
+    with psycopg.connect(shared_server().url("shared", user=RUNTIME)) as connection:
+        connection.execute("SET search_path = scenarioctl")
+        connection.execute("INSERT INTO log_lines (job, written, text) VALUES ('x', 1, 'lost')")
+        connection.rollback()
+
+    assert draft_once(store) > timeline << 40
+    assert [run(store.is_lost("mempool", number)) for number in (1, 2, timeline << 40)] == [False, True, True]
+
+
+def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
+    run(store.put_scenario(FIRST))
+    ((timeline,),) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")
+    change_timeline(timeline - 1)
+    url = shared_server().url("shared", user=RUNTIME)
+    insert = "INSERT INTO scenarioctl.log_lines (job, written, text) VALUES ('x', 1, '') RETURNING seq"
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(url) as one, psycopg.connect(url) as other, ThreadPoolExecutor() as threads:
+        first = one.execute(insert).fetchall()
+        second = threads.submit(lambda: other.execute(insert).fetchall())
+        wait_until(lambda: shared_server().execute(waiting) == [(1,)])
+        one.commit()
+
+        assert (first, second.result()) == ([((timeline << 40) + 1,)], [((timeline << 40) + 2,)])
+
+
+def test_an_empty_store_has_lost_nothing(store: PostgresStore) -> None:
+    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    change_timeline(timeline - 1)
+    run(store.put_scenario(FIRST))
+
+    assert shared_server().execute("SELECT * FROM scenarioctl.forks", database="shared") == []
+
+
+def count_drafts(server: Server) -> int:
+    ((count,),) = server.execute("SELECT count(*) FROM scenarioctl.mempool", database="failover")
+    return int(count)
+
+
+def cut_off(standby: Server) -> None:
+    """Let a standby receive nothing any more."""
+    standby.execute("ALTER SYSTEM SET primary_conninfo = ''")
+    standby.execute("SELECT pg_reload_conf()")
+    wait_until(lambda: standby.execute("SELECT count(*) FROM pg_stat_wal_receiver") == [(0,)])
+
+
+def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
+    primary = start_server()
+    run(create_store(primary.create_database("failover"), grant=RUNTIME))
+    standby = start_standby(primary)
+    hosts = f"host={primary.folder},{standby.folder}&port={primary.port},{standby.port}"
+    location = f"postgresql://{RUNTIME}@/failover?{hosts}&target_session_attrs=read-write"
+    store = PostgresStore(ServerSettings(url=location))
+    run(store.put_scenario(FIRST))
+    run(store.start_job(JOB))
+    kept = [draft_once(store), draft_once(store)]
+    wait_until(lambda: count_drafts(standby) == len(kept))
+    cut_off(standby)
+    lost = [draft_once(store), draft_once(store)]
+    before = {entry.seq: entry for entry in run(store.read_mempool(None))}
+
+    with Serving(tmp_path, role="api", store=location) as served:
+
+        def read(path: str, after: object) -> tuple[int, Any]:
+            reply = served.post(path, {"id": FIRST.id, "after": after}, port=served.api)
+            return reply.status, reply.json()
+
+        assert read("/scenario/tx", lost[-1])[0] == 200
+        primary.stop()
+        standby.promote()
+        run(store.close())
+        store = PostgresStore(ServerSettings(url=location))
+        again = [draft_once(store) for _ in lost]
+        after = {entry.seq: entry for entry in run(store.read_mempool(None))}
+        wait_until(lambda: read("/scenario/tx", 0)[0] == 200)
+
+        assert (kept, lost, again) == ([1, 2], [3, 4], [(2 << 40) + 1, (2 << 40) + 2])
+        assert [after[seq] for seq in kept] == [before[seq] for seq in kept]
+        assert {after[seq].draft.uuid for seq in again}.isdisjoint(
+            entry.draft.uuid for entry in before.values()
+        )
+        assert [after[seq].occurrence for seq in again] == [before[seq].occurrence for seq in lost]
+        for path in ("/scenario/tx", "/scenario/worker/logs", "/job/runs"):
+            status, refused = read(path, lost[-1])
+            assert (status, refused["code"]) == (410, "gone")
+            assert refused["error"] == says("lost", "uuid", after=4)
+            assert read(path, 3 << 40)[0] == 410
+        status, page = read("/scenario/tx", kept[-1])
+        assert (status, [row["seq"] for row in page["mempool"]]) == (200, again)
+        assert served.get(f"/job/events?after={kept[-1]}.{lost[-1]}", port=served.api).status == 410
+    run(store.close())
+    standby.stop()
