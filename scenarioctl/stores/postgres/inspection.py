@@ -44,6 +44,7 @@ async def inspect(
         *_of_late(late),
         *[finding async for finding in _of_jobs(connection, workers)],
         *[finding async for finding in _of_server(connection)],
+        *await _of_standbys(connection),
     ]
     return Inspection(
         engine=f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}",
@@ -154,6 +155,26 @@ async def _of_server(connection: Connection) -> AsyncIterator[str]:
     )
     if used > most * (1 - _FREE_CONNECTIONS):
         yield f"{used} of the server's {most} connections are in use. Raise max_connections, or lower store_pool"
+
+
+async def _of_standbys(connection: Connection) -> list[str]:
+    # Without pg_read_all_stats, a role sees which standbys there are, and nothing of their state.
+    standbys = await _all(
+        connection,
+        "SELECT application_name, sync_state FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY 1",
+    )
+    states = {state for _, state in standbys}
+    if not standbys or states & {"sync", "quorum"}:
+        return []
+    names = ", ".join(name for name, _ in standbys)
+    if None in states and await _one(connection, "SELECT current_setting('synchronous_standby_names')"):
+        return [
+            f"It is unknown whether a standby ({names}) is synchronous, since this role cannot see that."
+            " Run GRANT pg_read_all_stats TO …"
+        ]
+    return [
+        f"No standby is synchronous ({names}). A failover loses the newest acknowledged writes: set synchronous_standby_names"
+    ]
 
 
 async def _all(connection: Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
