@@ -126,7 +126,7 @@ def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
     run(create_store(primary.create_database("failover"), grant=RUNTIME))
     standby = start_standby(primary)
     hosts = f"host={primary.folder},{standby.folder}&port={primary.port},{standby.port}"
-    location = f"postgresql://{RUNTIME}@/failover?{hosts}&target_session_attrs=read-write"
+    location = f"postgresql://{RUNTIME}@/failover?{hosts}"
     store = PostgresStore(ServerSettings(url=location))
     run(store.put_scenario(FIRST))
     run(store.start_job(JOB))
