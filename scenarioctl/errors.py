@@ -41,10 +41,10 @@ class NotFound(ScenarioctlError):
     code = "not_found"
 
 
-class Gone(ScenarioctlError):
+class StaleCursor(ScenarioctlError):
     """A cursor names a row that the store had, and has lost in a failover or a restore."""
 
-    code = "gone"
+    code = "stale_cursor"
 
 
 class Conflict(ScenarioctlError):

@@ -159,7 +159,7 @@ def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
         assert [after[seq].occurrence for seq in again] == [before[seq].occurrence for seq in lost]
         for path in ("/scenario/tx", "/scenario/worker/logs", "/job/runs"):
             status, refused = read(path, lost[-1])
-            assert (status, refused["code"]) == (410, "gone")
+            assert (status, refused["code"]) == (410, "stale_cursor")
             assert refused["error"] == says("lost", "uuid", after=4)
             assert read(path, 3 << 40)[0] == 410
         status, page = read("/scenario/tx", kept[-1])

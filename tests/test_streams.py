@@ -231,7 +231,7 @@ def test_a_client_that_has_read_more_than_was_restored_hears_of_it(
 
     assert [reply.status for reply in replies] == [410, 410, 410, 410]
     for reply, given in zip(replies, (after, 99, 99, 99), strict=True):
-        assert reply.json()["code"] == "gone"
+        assert reply.json()["code"] == "stale_cursor"
         assert reply.json()["error"] == says("lost", "beginning", "uuid", after=given)
     at_end = served.post("/scenario/worker/logs", {"id": stored, "after": line}, port=served.worker)
     assert (at_end.status, at_end.json()["result"]) == (200, [])

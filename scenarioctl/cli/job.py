@@ -41,7 +41,7 @@ from scenarioctl.cli.output import (
     short_time,
 )
 from scenarioctl.cli.shared_options import page_options, schedule_options
-from scenarioctl.errors import Gone, ScenarioctlError
+from scenarioctl.errors import ScenarioctlError, StaleCursor
 from scenarioctl.model.jobs import RUN_FAILED
 
 
@@ -297,7 +297,7 @@ def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
     while True:
         try:
             answer = following.ask(partial(_answer, fields))
-        except Gone:
+        except StaleCursor:
             if not printed.since:
                 raise
             say("reading again from the beginning: the store has lost rows, in a failover or a restore")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Gone
+from scenarioctl.errors import StaleCursor
 
 if TYPE_CHECKING:
     from scenarioctl.stores.store import Counter
@@ -21,7 +21,7 @@ class Row(Protocol):
 async def check_cursor(
     app: Application, counter: "Counter", after: int, rows: Sequence[Row], *, given: object = None
 ) -> None:
-    """Raise Gone for the cursor *after* if its row is lost; *rows* follow behind it, and *given* is what the client has sent.
+    """Raise StaleCursor for the cursor *after* if its row is lost; *rows* follow behind it, and *given* is what the client has sent.
 
     A cursor with rows of its own timeline behind it needs no question to the store.
     """
@@ -30,9 +30,9 @@ async def check_cursor(
 
 
 async def refuse_lost(app: Application, counter: "Counter", number: int, *, given: object = None) -> None:
-    """Raise Gone for a cursor whose row is lost: its client may have read rows that nobody else knows."""
+    """Raise StaleCursor for a cursor whose row is lost: its client may have read rows that nobody else knows."""
     if await app.store.is_lost(counter, number):
-        raise Gone(
+        raise StaleCursor(
             f"after {given or number} is of a row that the store has lost, in a failover or a restore: leave after out to"
             " read from the beginning, and compare drafts by their uuid"
         )

@@ -27,7 +27,7 @@ OUTCOMES = {
     "too_slow": Outcome(exit=2, status=408),
     "rate_limited": Outcome(exit=2, status=429),
     "not_found": Outcome(exit=3, status=404),
-    "gone": Outcome(exit=3, status=410),
+    "stale_cursor": Outcome(exit=3, status=410),
     "conflict": Outcome(exit=4, status=409),
     "store_busy": Outcome(exit=4, status=503),
     "store_failed": Outcome(exit=2, status=503),

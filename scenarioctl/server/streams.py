@@ -201,7 +201,7 @@ class EventStream(Stream):
         return _FollowedJobs(self._follower, asked.id, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
-        """Return the first position; raise NotFound for an unknown job, InvalidRequest or Gone for an event id."""
+        """Return the first position; raise NotFound for an unknown job, InvalidRequest or StaleCursor for an event id."""
         from scenarioctl.operations.lost_cursors import refuse_lost
 
         store = self._follower.app.store
