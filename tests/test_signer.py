@@ -474,6 +474,21 @@ def test_a_draft_that_the_policy_does_not_allow_is_never_signed(desk: Desk, row:
     assert (desk.ledger.calls, desk.daemon.sent) == ([], [])
 
 
+def test_an_occurrence_that_a_failover_repeats_is_signed_once(desk: Desk) -> None:
+    first = {"node": "pay", "occurrence": "2026-11-26T09:00:00.000Z"}
+    small = transfer(DOT // 10)
+    desk.daemon.drafts = [
+        draft(1, small, **first),
+        draft(2, small, **first),
+        draft(3, small, **{**first, "occurrence": "2026-11-26T10:00:00.000Z"}),
+    ]
+
+    desk.look()
+
+    assert [desk.events(number)[-1] for number in (1, 2, 3)] == ["finalized", "refused", "finalized"]
+    assert desk.lines(2)[0]["why"] == "draft 1 of the same step and planned time was to be signed before"
+
+
 def test_the_sum_and_the_count_of_a_day_are_held_across_a_restart(desk: Desk) -> None:
     remarks = rule(chain="polkadot")["allow"] + [{"chain": "polkadot", "kind": "remark"}]
     desk.policy = policy.load_policy(written(desk.folder, allow=remarks))

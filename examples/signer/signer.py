@@ -236,13 +236,28 @@ class Signer:
     def _deal(self, job: str, row: dict[str, Any]) -> None:
         seq = row["seq"]
         try:
+            occasion = self._occasion(job, row)
             plan = self._plan(row)
         except Refused as why:
             self.journal.write(event="refused", seq=seq, job=job, why=str(why)[:500])
             self.say(f"{job}/{seq}: not signed: {why}")
             return
-        self.journal.write(event="intent", seq=seq, job=job, **plan)
+        self.journal.write(event="intent", seq=seq, job=job, occasion=occasion, **plan)
         self._finish(self.journal.drafts[seq])
+
+    def _occasion(self, job: str, row: dict[str, Any]) -> list[str] | None:
+        """Return what a draft is for: step and planned time, None for a run by hand; Refused if that was signed before.
+
+        A failover of the daemon's store repeats what it has lost.
+        """
+        node, moment = row.get("node"), row.get("occurrence")
+        if not isinstance(node, str) or not isinstance(moment, str):
+            return None
+        occasion = [job, node[:200], moment[:40]]
+        for seq, entry in self.journal.drafts.items():
+            if entry.get("occasion") == occasion:
+                raise Refused(f"draft {seq} of the same step and planned time was to be signed before")
+        return occasion
 
     def _plan(self, row: dict[str, Any]) -> dict[str, Any]:
         """Judge a draft, and return all that is signed for it and what it costs; Refused if it isn't signed."""
