@@ -483,6 +483,11 @@ def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> 
         worker = await stage.work()
         await stage.start("one", every="1s")
         await asyncio.wait_for(began.wait(), 10)
+
+        async def is_logged() -> bool:
+            return bool(await stage.log("one"))
+
+        await until(is_logged)
         await pause_job(app, PauseJob(id="one"))
         goes_on.set()
 

@@ -33,6 +33,7 @@ def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
     seen = []
 
     async def slow(run: FakeRun) -> None:
+        await run.app.sleep(1)
         seen.append(await bench.log("one"))
         await run.announce("Requesting GET example.org/")
         seen.append(await bench.log("one"))
@@ -43,7 +44,7 @@ def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
 
     async def story() -> None:
         await bench.start("one", every="1h")
-        await bench.time.let_pass(1)
+        await bench.time.let_pass(2)
 
         started = ["Starting worker", "Requesting GET example.org/"]
         assert seen == [started[:1], started]
@@ -52,6 +53,27 @@ def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
         assert await bench.log("one") == [*started, "drafted", "workload executed", "Sleeping"]
 
     play(bench, bench.worker(), story=story)
+
+
+def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarioctl.worker.leg._SHORT", 3600)
+
+    async def story(app: Application) -> None:
+        async def refuse(*_: object, **__: object) -> bool:
+            raise AssertionError("one transaction more")
+
+        monkeypatch.setattr(app.store, "add_lines", refuse)
+        id = await diagram(app, REMARK)
+        await start_job(app, StartJob(id=id))
+
+        assert await Worker(app).run_next()
+
+        lines = (await job_log(app, JobLog(id=id))).answer["result"]
+        assert [lines[0], *lines[-2:]] == ["Starting worker", "workload executed", "Sleeping"]
+
+    answers(tmp_path, story)
 
 
 def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> None:

@@ -43,6 +43,8 @@ NOT_OURS = "its job was stopped or changed, its scenario was deleted, or another
 _DAMAGED = "what the run goes on with is damaged in the store"
 #: What is saved of a run that waits.
 _SAVED = {"scenario", "planned", "started", "since", "lines", "drafts", "run"}
+#: Seconds until a log has the first lines of a leg in progress.  Most legs have ended by then, and store them with their end.
+_SHORT = 0.1
 #: The most characters that a run carries over a wait.
 STATE_MAX = 4 * 1024 * 1024
 
@@ -100,10 +102,12 @@ class RunningLeg:
         self._began = monotonic()
         #: The time that it is for, if that isn't the one that its job had.
         self._planned: int | None = None
-        #: Lines that are in the log already.
+        #: The first lines of the leg, and how many of all lines are in the log already.
+        self._opening: list[str] = []
         self._logged = 0
-        #: The task that notes lines in the store.
+        #: The task that notes lines in the store, and the one that waits before it does so.
         self._noting: asyncio.Task[None] | None = None
+        self._soon: asyncio.Task[None] | None = None
 
     async def perform(self) -> FinishedRun | None:
         """Take the leg, store what it leaves behind, whatever happens to it, and return that.
@@ -142,7 +146,8 @@ class RunningLeg:
                 return self._finished(outcome)
             if outcome.lines and not leg.logged:
                 # Clients read the log meanwhile.
-                await self._log(outcome.lines)
+                self._opening = list(outcome.lines)
+                self._soon = asyncio.create_task(self._log_soon())
             await self._run(outcome)
         except (StoreBusy, StoreUnavailable):
             raise
@@ -154,6 +159,8 @@ class RunningLeg:
             # A bug in one job must not take the other jobs down.  And if something that the run shares was canceled, but
             # not the run itself, the run must still be stored: its job would stay ours forever.
             outcome.failure = self._report(job.id, error)
+        finally:
+            self._cancel_soon()
         return self._finished(outcome)
 
     def _begin(self, outcome: _Outcome) -> bool:
@@ -309,7 +316,8 @@ class RunningLeg:
             kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
         except Exception as error:
             # The store refuses something in it: store the rest.
-            outcome = _Outcome(planned=run.planned, started=run.started, lines=[])
+            lines = self._opening[self._logged :]
+            outcome = _Outcome(planned=run.planned, started=run.started, lines=lines)
             outcome.failure = self._report(run.job, error)
             run = self._finished(outcome)
             kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
@@ -341,8 +349,21 @@ class RunningLeg:
             await self._app.sleep(delay)
             delay = min(delay * 2, self._pace.patience)
 
+    async def _log_soon(self) -> None:
+        await self._app.sleep(_SHORT)
+        self._soon = None
+        await self._log(self._opening)
+
+    def _cancel_soon(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+
     async def _log(self, lines: list[str]) -> None:
         """Store what the leg has logged so far."""
+        self._cancel_soon()
+        if self._noting is not None:
+            await asyncio.wait({self._noting})
         self._noting = asyncio.create_task(self._note(lines))
         # If the leg is canceled meanwhile, its lines must be written exactly once.
         await asyncio.shield(self._noting)
