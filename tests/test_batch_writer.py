@@ -17,10 +17,10 @@ def ended(job: str, epoch: int = 1) -> FinishedRun:
 class Table:
     """What was written, transaction by transaction."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, delay: float = 0.0) -> None:
         self.written: list[list[str]] = []
         self.trouble: dict[str, Exception] = {}
-        self.writer = BatchWriter(self._write, key=lambda run: run.job)
+        self.writer = BatchWriter(self._write, key=lambda run: run.job, delay=delay)
 
     async def _write(self, runs: list[FinishedRun]) -> list[bool]:
         await asyncio.sleep(0.01)
@@ -56,6 +56,15 @@ def test_runs_that_end_while_others_are_written_are_written_together() -> None:
         assert table.written == [["a"], ["b", "c", "d"]]
 
     tell(story)
+
+
+def test_the_first_run_that_ends_waits_a_moment_for_others() -> None:
+    async def story() -> None:
+        table = Table(delay=0.001)
+        assert await table.store(ended("a"), ended("c"), ended("b")) == [True, True, True]
+        assert table.written == [["a", "b", "c"]]
+
+    asyncio.run(story())
 
 
 def test_two_runs_of_a_job_are_written_one_after_the_other() -> None:

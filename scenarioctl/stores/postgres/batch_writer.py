@@ -24,12 +24,19 @@ class BatchWriter(Generic[T]):
     """Collects entries while others are being written.
 
     *write* writes a batch in one transaction, and says which entries it has kept.  Two entries with the same *key* are
-    written one after the other.
+    written one after the other.  A batch waits for further entries for *delay* seconds.
     """
 
-    def __init__(self, write: Callable[[list[T]], Awaitable[list[bool]]], *, key: Callable[[T], str]) -> None:
+    def __init__(
+        self,
+        write: Callable[[list[T]], Awaitable[list[bool]]],
+        *,
+        key: Callable[[T], str],
+        delay: float = 0.0,
+    ) -> None:
         self._write = write
         self._key = key
+        self._delay = delay
         self._waiting: list[_Entry[T]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -48,6 +55,8 @@ class BatchWriter(Generic[T]):
 
     async def _write_all(self) -> None:
         while self._waiting:
+            if self._delay and len(self._waiting) < _AT_ONCE:
+                await asyncio.sleep(self._delay)
             some = self._take()
             if some:
                 await self._write_some(some)

@@ -40,6 +40,8 @@ Action = Callable[[Connection], Awaitable[T]]
 _ATTEMPTS = 10
 #: How long a copy waits for those who write to its source.
 _FREEZE_SECONDS = 10
+#: Seconds for which a run that ends waits for others: of a worker at its limit, several end within that time.
+_GATHER = 0.01
 #: Seconds for which `health` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
 
@@ -54,7 +56,7 @@ class PostgresStore(Store):
         self.deferrals = Deferrals()
         self.dialect = POSTGRES
         # Transactions that give out numbers commit one after the other, so that runs which end together share one.
-        self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job)
+        self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job, delay=_GATHER)
         self._mark_writer = BatchWriter(self._mark_lines, key=lambda mark: mark.lines.job)
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = Listener(self.connections) if settings.pool else None
