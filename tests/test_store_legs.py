@@ -664,14 +664,26 @@ class TestBells:
         run(store.start_job(JOB))
         asked(store, "DELETE FROM procrastinate_jobs")
         clock.wall = NOW + 59 * SECOND
-        assert run(store.ring_due()) == 0
+        assert run(store.ring_again()) == 0
         clock.wall = NOW + 61 * SECOND
 
-        assert [run(store.ring_due()), run(store.ring_due())] == [1, 0]
+        assert [run(store.ring_again()), run(store.ring_again())] == [1, 0]
         assert [number for _, number, _ in bells(store)] == [2]
         run(store.renew_lease("me", lease=10))
         assert begin(store, 1) is None
         assert begin(store, 2) is not None
+
+    def test_of_many_that_wait_for_a_worker_only_a_few_get_another_bell(
+        self, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # If a minute's work was rung for again each minute, stale bells alone would keep all workers busy.
+        monkeypatch.setattr("scenarioctl.stores.jobs._AGAIN", 5)
+        fill_jobs(store, 30)
+        before = len(bells(store))
+        clock.wall += 61 * SECOND
+
+        assert (run(store.ring_again()), run(store.ring_due())) == (5, 0)
+        assert len(bells(store)) == before + 5
 
     def test_two_that_ring_at_the_same_time_ring_once(
         self, store: Store, kind: str, tmp_path: Path, clock: Clock

@@ -273,16 +273,13 @@ WAKE = f"""
     UPDATE jobs SET due = {{now}}, leg = leg + 1, rung = {{now}} WHERE webhook = :uuid AND webhook <> '' AND {_FREE}
     RETURNING id, leg, due
 """
-RING_DUE = f"""
+_RING = """
     UPDATE jobs SET leg = leg + 1, rung = {{now}} WHERE id IN (
-        SELECT id FROM jobs WHERE {_FREE} AND due <= {{now}} + :soon AND rung = 0 ORDER BY due LIMIT :limit
-        {{for_change}} {{skip_locked}}
-    ) OR id IN (
-        SELECT id FROM jobs WHERE {_FREE} AND due <= {{now}} - :late AND rung <= {{now}} - :silent ORDER BY due LIMIT :limit
-        {{for_change}} {{skip_locked}}
-    )
-    RETURNING id, leg, due
+        SELECT id FROM jobs WHERE {} ORDER BY due LIMIT :limit {{for_change}} {{skip_locked}}
+    ) RETURNING id, leg, due
 """
+RING_DUE = _RING.format(f"{_FREE} AND due <= {{now}} + :soon AND rung = 0")
+RING_AGAIN = _RING.format(f"{_FREE} AND due <= {{now}} - :late AND rung <= {{now}} - :silent AND rung > 0")
 #: The cast keeps SQLite from sorting all that are running for every page.
 JOBS_AHEAD = f"""
     SELECT {JOB}, j.leg FROM jobs j WHERE CAST(state AS text) = 'running' AND owner = '' AND saved = '' AND due > :now

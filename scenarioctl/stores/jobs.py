@@ -32,6 +32,9 @@ _AT_ONCE = 500
 #: Nanoseconds for which a silent worker is listed, and how many are.
 _SHOWN = 3600 * SECOND
 _WORKERS = 200
+#: Jobs that one transaction rings for again.  Bells are hardly ever lost; and if so much is due that all of them wait, each
+#: further one makes the wait longer.
+_AGAIN = 50
 
 
 def now() -> Operation[int]:
@@ -274,11 +277,17 @@ def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[
 
 
 def ring_due() -> Operation[int]:
-    """Ring for legs that are due soon, and again for those that nobody begins; return how many, 0 at the end."""
-    rung = yield (
-        statements.RING_DUE,
-        {"soon": ringing.SOON, "late": _LATE, "silent": _SILENT, "limit": _AT_ONCE},
-    )
+    """Ring for legs that are due soon; return how many, 0 at the end."""
+    return (yield from _ring(statements.RING_DUE, soon=ringing.SOON, limit=_AT_ONCE))
+
+
+def ring_again() -> Operation[int]:
+    """Ring again for some legs that are due and that nobody begins; return how many."""
+    return (yield from _ring(statements.RING_AGAIN, late=_LATE, silent=_SILENT, limit=_AGAIN))
+
+
+def _ring(statement: str, **values: int) -> Operation[int]:
+    rung = yield statement, values
     if rung:
         yield Ring([(id, leg, due) for id, leg, due in rung])
     return len(rung)

@@ -302,8 +302,12 @@ class Store(ABC):
         return await self.write(partial(job_operations.free, owners, jobs=jobs), tell=True)
 
     async def ring_due(self) -> int:
-        """Ring for some legs that are due soon, and again for some that nobody begins; return how many, 0 at the end."""
+        """Ring for some legs that are due soon; return how many, 0 at the end."""
         return await self.write(job_operations.ring_due)
+
+    async def ring_again(self) -> int:
+        """Ring again for a few legs that are due and that nobody begins: their bells may be lost.  Return how many."""
+        return await self.write(job_operations.ring_again)
 
     async def replan(self) -> int:
         """Plan jobs that are due later than their schedule ever plans, since the store's clock was set back; return how many."""

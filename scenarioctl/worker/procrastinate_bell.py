@@ -107,6 +107,7 @@ class ProcrastinateBell:
     async def ring_due(self) -> None:
         while await self._app.store.ring_due():
             pass
+        await self._app.store.ring_again()
         if self._pool is None:
             return
         manager = self._engine.job_manager
