@@ -22,8 +22,12 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import daemons
 from tests.postgres import RUNTIME, Server
 
-#: Seconds between the runs of a job.
-EVERY = 2
+#: Jobs, or tasks, that are due all the time: five times what the most workers have in progress, so that none of them ever waits.
+BACKLOG = 5 * 4 * postgres_bare.CONCURRENCY
+#: Nanoseconds between two planned times of a job: 4 000 occurrences a second are offered.
+EVERY = SECOND // 10
+#: Before something is counted, and while it is.
+WARM_UP, SECONDS = 2.0, 10.0
 #: Tables that grow with each run.
 GROWING = ("log_lines", "mempool", "runs")
 
@@ -51,11 +55,11 @@ class Cost:
     worker_cpu_ms: float
 
 
-def measure_bare(server: Server, workers: int, tasks: int) -> tuple[float, float]:
+def measure_bare(server: Server, workers: int) -> tuple[float, float]:
     """Return tasks per second of procrastinate alone, and the CPU milliseconds of one, those of the server with it."""
     name = f"bare{time.time_ns()}"
     url = server.create_database(name)
-    asyncio.run(postgres_bare.defer(url, tasks))
+    asyncio.run(postgres_bare.defer(url, BACKLOG))
     with ExitStack() as stack:
         command = [sys.executable, "-c", postgres_bare.PROGRAM, "worker", url]
         processes = [
@@ -65,21 +69,29 @@ def measure_bare(server: Server, workers: int, tasks: int) -> tuple[float, float
             for _ in range(workers)
         ]
         for process in processes:
-            assert process.stdout is not None
-            process.stdout.readline()
-        spent = server_seconds(server)
-        for process in processes:
+            read_line(process)
             tell(process)
-        times = []
+        time.sleep(WARM_UP)
+        begun, done, spent = count_done(server, processes)
+        time.sleep(SECONDS)
+        ended, all_done, all_spent = count_done(server, processes)
         for process in processes:
-            assert process.stdout is not None
-            times.append([float(word) for word in process.stdout.readline().split()])
-        spent = server_seconds(server) - spent + sum(used for *_, used in times)
-        for process in processes:
-            tell(process)
-    server.execute(f'DROP DATABASE "{name}"')
-    begun, ended = min(begun for begun, *_ in times), max(ended for _, ended, _ in times)
-    return tasks / (ended - begun), spent / tasks * 1000
+            assert process.stdin is not None
+            process.stdin.close()
+    server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    return (all_done - done) / (ended - begun), (all_spent - spent) / (all_done - done) * 1000
+
+
+def count_done(server: Server, processes: "list[subprocess.Popen[str]]") -> tuple[float, float, float]:
+    """Return the time, how many tasks the workers have run, and the CPU seconds so far, those of the server with them."""
+    for process in processes:
+        tell(process)
+    told = [[float(word) for word in read_line(process).split()] for process in processes]
+    return (
+        time.time(),
+        sum(done for done, _ in told),
+        sum(used for _, used in told) + server_seconds(server),
+    )
 
 
 def tell(process: "subprocess.Popen[str]") -> None:
@@ -88,8 +100,13 @@ def tell(process: "subprocess.Popen[str]") -> None:
     process.stdin.flush()
 
 
-def measure_runs(server: Server, workers: int, jobs: int, seconds: float) -> tuple[Rates, Cost]:
-    """Let daemons run *jobs* that are due more often than they can be run; the later runs take so many *seconds*."""
+def read_line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def measure_runs(server: Server, workers: int) -> tuple[Rates, Cost]:
+    """Let daemons run jobs that are due more often than they can be run."""
     name = f"runs{time.time_ns()}"
     asyncio.run(initialize(ServerSettings(url=server.create_database(name)), grant=RUNTIME))
     url = server.url(name, user=RUNTIME)
@@ -98,23 +115,24 @@ def measure_runs(server: Server, workers: int, jobs: int, seconds: float) -> tup
             stack.enter_context(worker(Path(folder) / str(number), url)).process.pid
             for number in range(workers)
         ]
-        start = asyncio.run(prepare(url, jobs))
-        while (done := first_runs(server, name)) < jobs:
-            if time.time() > start / SECOND + jobs:
-                raise RuntimeError(f"only {done} of {jobs} jobs have run")
+        start = asyncio.run(prepare(url, BACKLOG))
+        while (done := first_runs(server, name)) < BACKLOG:
+            if time.time() > start / SECOND + BACKLOG:
+                raise RuntimeError(f"only {done} of {BACKLOG} jobs have run")
             time.sleep(0.5)
+        time.sleep(WARM_UP)
         before = Usage.read(server, name, pids)
-        time.sleep(seconds)
+        time.sleep(SECONDS)
         after = Usage.read(server, name, pids)
-    # By the clock of the runs: the last of a batch may not be stored yet.
-    ((first_end,),) = server.execute(
-        "SELECT max(finished) FROM (SELECT min(finished) AS finished FROM scenarioctl.runs GROUP BY job) AS firsts",
-        database=name,
+    # Without the first and the last tenth: by the clock of the runs, since the last of a batch may not be stored yet.
+    ends = server.execute(
+        "SELECT min(finished) AS ended FROM scenarioctl.runs GROUP BY job ORDER BY ended", database=name
     )
+    begun, ended = (ends[BACKLOG * tenths // 10][0] for tenths in (1, 9))
     server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     return (
         Rates(
-            first=jobs / ((first_end - start) / SECOND),
+            first=0.8 * BACKLOG / ((ended - begun) / SECOND),
             later=(after.runs - before.runs) / (after.at - before.at),
         ),
         after.since(before),
@@ -146,7 +164,7 @@ async def prepare(url: str, jobs: int) -> int:
                 Job(
                     id=f"job-{number}",
                     state=JobState.RUNNING,
-                    schedule=Schedule(every=EVERY * SECOND),
+                    schedule=Schedule(every=EVERY),
                     changed=start,
                     due=start,
                     planned=start,
