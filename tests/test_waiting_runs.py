@@ -1,0 +1,62 @@
+"""Runs on PostgreSQL that wait for a webhook need no worker: their events are answered by whichever there is later."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks import postgres_waits
+from benchmarks.postgres_runs import worker
+from scenarioctl.stores.postgres.administration import initialize
+from scenarioctl.stores.postgres.connections import ServerSettings
+from tests import daemons, postgres
+
+pytestmark = pytest.mark.processes
+
+WAITS = 200
+#: MB by which a worker may grow when 100 000 runs wait.
+MOST = 20
+
+
+def test_waiting_runs_need_no_worker_and_each_event_is_answered_once(tmp_path: Path) -> None:
+    server, name = postgres.shared_server(), f"waits{time.time_ns()}"
+    asyncio.run(initialize(ServerSettings(url=server.create_database(name)), grant=postgres.RUNTIME))
+    store = server.url(name, user=postgres.RUNTIME)
+    postgres_waits.prepare(server, name, WAITS)
+    with worker(tmp_path / "first", store) as killed:
+        postgres_waits.wait_for(server, name, WAITS)
+        killed.process.kill()
+        killed.process.wait()
+    # No process, no row of the queue.
+    held = (
+        "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM procrastinate_jobs"
+    )
+    assert server.execute(f"SET search_path = scenarioctl; {held}", database=name) == []
+    line = ("--role", "api", "--offline", "--store", store)
+    with daemons.daemon(tmp_path / "api", *line, listen=("--listen", "127.0.0.1:0")) as api:
+        early, late = range(0, WAITS, 4), range(1, WAITS, 4)
+        for number in early:
+            postgres_waits.post(api.port(), number)
+        with worker(tmp_path / "second", store):
+            for number in late:
+                postgres_waits.post(api.port(), number)
+
+            answered = sorted(f"job-{number}" for number in (*early, *late))
+            ended = "SELECT job FROM scenarioctl.runs WHERE failure = '' ORDER BY job"
+            daemons.wait_until(lambda: len(server.execute(ended, database=name)) >= len(answered))
+    for rows in (ended, "SELECT job FROM scenarioctl.mempool ORDER BY job"):
+        assert [job for (job,) in server.execute(rows, database=name)] == answered
+    assert postgres_waits.waiting(server, name) == WAITS - len(answered)
+
+
+@pytest.mark.soak
+def test_a_worker_does_not_grow_by_a_hundred_thousand_runs_that_wait() -> None:
+    server = postgres.start_server(durable=True)
+    try:
+        found = postgres_waits.measure(server, 100_000, 1000)
+    finally:
+        server.remove()
+
+    assert len(found.events) == 1000
+    assert found.growth <= MOST, found.memory
