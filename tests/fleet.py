@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -12,18 +13,25 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 from typing import IO
 
-from tests.daemons import free_port
+from tests.daemons import free_port, wait_until
 from tests.slow_server import TARGETS
 
-#: A daemon as users start it, with the lease and the migrations that a test wants.
+#: A daemon as users start it, with the clock, the lease and the migrations that a test wants.
 PROGRAM = """
-import json, os
+import json, os, time
 from functools import partial
 
 wanted = json.loads(os.environ["FLEET"])
+if wanted["clock"]:
+    # All that a worker reads of its clock, and before anybody has taken a reference.
+    seconds, nanoseconds = time.time, time.time_ns
+    time.time = lambda: seconds() + wanted["clock"]
+    time.time_ns = lambda: nanoseconds() + round(wanted["clock"] * 1_000_000_000)
 if wanted["migrations"]:
     from scenarioctl.stores.postgres import schema
 
@@ -42,6 +50,8 @@ from scenarioctl.__main__ import main
 
 main()
 """
+#: By how many seconds the clocks of workers are wrong.
+CLOCKS = (-30.0, -0.4, 90.0, 0.0)
 #: Seconds for a daemon to stop, or to serve, on a machine that is busy.
 PATIENCE = 60.0
 
@@ -52,7 +62,9 @@ _LEFT = 1
 Migrations = Sequence[tuple[Sequence[str], int]]
 
 
-def environment(home: Path, store: str, *, lease: float = 0.0, migrations: Migrations = ()) -> dict[str, str]:
+def environment(
+    home: Path, store: str, *, lease: float = 0.0, clock: float = 0.0, migrations: Migrations = ()
+) -> dict[str, str]:
     """Return the variables of a process of the program; without a *lease*, with that of users."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SCENARIOCTL_")}
     return inherited | {
@@ -60,7 +72,7 @@ def environment(home: Path, store: str, *, lease: float = 0.0, migrations: Migra
         "SCENARIOCTL_STORE": store,
         "SCENARIOCTL_OFFLINE": "true",
         "SCENARIOCTL_PRIVATE_TARGETS": TARGETS,
-        "FLEET": json.dumps({"lease": lease, "migrations": migrations}),
+        "FLEET": json.dumps({"lease": lease, "clock": clock, "migrations": migrations}),
     }
 
 
@@ -68,7 +80,14 @@ class Member:
     """One daemon, through all of its restarts."""
 
     def __init__(
-        self, home: Path, role: str, store: str, *, lease: float = 0.0, migrations: Migrations = ()
+        self,
+        home: Path,
+        role: str,
+        store: str,
+        *,
+        lease: float = 0.0,
+        clock: float = 0.0,
+        migrations: Migrations = (),
     ) -> None:
         self.role = role
         self.store = store
@@ -76,6 +95,9 @@ class Member:
         self.frozen_until = 0.0
         self._home = home
         self._lease = lease
+        #: By how many seconds its clock is wrong.
+        self.clock = clock
+        self.created = time.time()
         self._migrations = migrations
         home.mkdir()
         self._log: IO[bytes] = (home / "log").open("ab")
@@ -89,7 +111,9 @@ class Member:
                 *(sys.executable, "-c", PROGRAM, "daemon", "--role", self.role),
                 *(listen, f"127.0.0.1:{self.port}"),
             ],
-            env=environment(self._home, self.store, lease=self._lease, migrations=self._migrations),
+            env=environment(
+                self._home, self.store, lease=self._lease, clock=self.clock, migrations=self._migrations
+            ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._log,
@@ -100,6 +124,11 @@ class Member:
     @property
     def log(self) -> str:
         return (self._home / "log").read_text()
+
+    def first_started(self) -> float:
+        """Return when it first started, by its own clock, in milliseconds that have passed."""
+        said = wait_until(lambda: re.search(r"^(\S+) info started ", self.log, re.MULTILINE))
+        return datetime.fromisoformat(said[1]).timestamp()
 
     def serves(self) -> bool:
         """Return whether it answers requests."""
@@ -218,7 +247,7 @@ class Proxy:
 
 
 class Fleet:
-    """Workers, of which every second is behind a proxy, and APIs."""
+    """Workers, of which every second is behind a proxy and most have a wrong clock, and APIs."""
 
     def __init__(
         self,
@@ -236,8 +265,8 @@ class Fleet:
         self.proxies = [Proxy(port) for _ in range(workers // 2)]
         stores = [far(proxy.port) for proxy in self.proxies] + [store] * (workers - len(self.proxies))
         self.workers = [
-            Member(home / f"worker-{number}", "worker", each, lease=lease)
-            for number, each in enumerate(stores)
+            Member(home / f"worker-{number}", "worker", each, lease=lease, clock=clock)
+            for number, (each, clock) in enumerate(zip(stores, cycle(CLOCKS), strict=False))
         ]
         self.apis = [Member(home / f"api-{number}", "api", store, lease=lease) for number in range(apis)]
         #: What was done to it, and how often.

@@ -1,4 +1,7 @@
-"""Several daemons on one PostgreSQL, all of which are killed, frozen and cut off: each run is kept once, nothing is lost."""
+"""Several daemons on one PostgreSQL, all of which are killed, frozen and cut off, and most of whose clocks are wrong.
+
+Each run is kept once, and nothing is lost.
+"""
 
 import signal
 import statistics
@@ -96,6 +99,8 @@ def trouble(folder: Path, size: Size) -> None:
         streams = []
         try:
             wait_for_daemons(fleet.members)
+            for worker in fleet.workers:
+                assert worker.created <= worker.first_started() - worker.clock + 0.001 <= time.time()
             load = Load(fleet.apis)
             streams += [
                 Stream([api.port for api in fleet.apis]),
