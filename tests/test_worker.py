@@ -948,6 +948,19 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     assert said[0] == says("0.2", "s.db")
 
 
+def test_a_worker_remembers_nothing_of_legs_that_have_ended(bench: Bench) -> None:
+    worker = bench.worker()
+
+    async def story() -> None:
+        await bench.start("one", every="10s")
+        await bench.time.let_pass(35)
+
+        assert (await bench.job("one")).runs == 4
+        assert (len(worker.legs), dict(worker.legs._beginning)) == (0, {})
+
+    play(bench, worker, story=story)
+
+
 def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,8 @@ class Legs:
             async with self._at_store:
                 begun = await self._app.store.begin_leg(job, leg=number, owner=self.owner)
         finally:
-            self._beginning[job] -= 1
+            # A count of 0 stays in a Counter.
+            self._beginning -= Counter({job: 1})
         if begun is None:
             return None
         before = self._by_job.get(job)
