@@ -1,7 +1,8 @@
 """Runs that wait for a webhook: what a worker needs for many of them, and how soon an event becomes a draft.
 
-All runs go through their first leg in one worker.  Then events arrive at a rate that is far below what a worker can do, and tasks of
-procrastinate at the same rate: this is about time, and not about load.
+All runs go through their first leg in one worker.  Then events arrive at a rate that is far below what a worker can do: this is about
+time, and not about load.  Tasks of procrastinate are deferred on the same server meanwhile, at the same rate, so that other work on the
+machine hits both alike.
 """
 
 import asyncio
@@ -85,10 +86,12 @@ def measure(server: Server, count: int, events: int) -> Waits:
             memory.append(resident(working.process.pid))
             # Each of them once, from all over the table.
             numbers = [number * count // events for number in range(events)]
-            answered = answer(server, name, api.port(), numbers)
+            with ThreadPoolExecutor(1) as beside:
+                bare = beside.submit(measure_tasks, server, events)
+                answered = answer(server, name, api.port(), numbers)
+                tasks = bare.result()
             memory.append(resident(working.process.pid))
             wait_for(server, name, count - events, count - events)
-    tasks = measure_tasks(server, events)
     server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     return Waits(settled=settled, memory=(memory[0], memory[1], memory[2]), events=answered, tasks=tasks)
 
