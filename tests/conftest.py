@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -138,6 +139,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What tests start must hear it, also under nohup and in the background of a script.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     recorder.updating = config.getoption("--update-messages")
     config.pluginmanager.register(Messages(), "messages")
     validate_answers()
