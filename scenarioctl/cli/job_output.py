@@ -87,11 +87,6 @@ def _say_state(draft: Mapping[str, Any]) -> str:
     return "may have been sent" if sent["state"] == "uncertain" else str(sent["state"])
 
 
-def _say_occurrence(draft: Mapping[str, Any]) -> str:
-    """Return the planned time of a draft's run; `-` for one by hand."""
-    return (short_time(draft["occurrence"]) or "-") if "occurrence" in draft else "-"
-
-
 def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
     """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
 
@@ -107,8 +102,6 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
             _say_state(each) if on_terminal else each.get("state", ""),
             each["tx"],
             each.get("seq", ""),
-            # Lines have the columns that scripts know.
-            *((_say_occurrence(each), each.get("uuid", "")) if on_terminal else ()),
         )
         for each in answer["mempool"]
     ]
@@ -120,8 +113,7 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
     if line_by_line:
         emit(answer, lines)
     else:
-        titles = ("date", "type", "chain", "amount", "state", "transaction", "seq", "occurrence", "uuid")
-        print_table(answer, titles, rows)
+        print_table(answer, ("date", "type", "chain", "amount", "state", "transaction", "seq"), rows)
     if not asked_for_json():
         for each in answer["mempool"]:
             if "flag" in each:
