@@ -373,7 +373,7 @@ class TestEveryStore:
         run(store.add_lines(FIRST.id, epoch=1, lines=("a",), now=NOW, planned=NOW + 7))
         assert get_job(store).planned == JOB.planned
         run(store.add_lines(FIRST.id, epoch=2, lines=("b",), now=NOW, planned=NOW + 5))
-        run(store.add_lines(FIRST.id, epoch=2, lines=("c",), now=NOW))
+        run(store.add_lines(FIRST.id, epoch=2, lines=("c",), now=NOW, noted=1))
         give_back(store, "me")
         (again,) = claim(store)
 
@@ -622,9 +622,9 @@ class TestEveryStore:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
         lines = runs.Lines(job=FIRST.id, texts=("y" * 3000,), written=NOW, retention=few)
-        mark = runs.Mark(epoch=claimed.job.epoch, lines=lines)
         assert isinstance(store, Store)
-        for _ in range(5):
+        for noted in range(5):
+            mark = runs.Mark(epoch=claimed.job.epoch, lines=lines, noted=noted)
             assert run(store.write(partial(runs.mark_lines, [mark]))) == [True]
         assert texts(store) == ["y" * 3000] * 2
 

@@ -285,6 +285,19 @@ class TestLeases:
         ]
         assert run(store.free_legs(["gone"])) == run(store.free_legs([])) == 0
 
+    def test_a_worker_that_does_not_hear_that_lines_are_stored_stores_them_once(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (leg,) = claim(store, "me")
+        first: dict[str, Any] = {"epoch": leg.job.epoch, "now": NOW, "noted": 0}
+
+        assert run(store.add_lines(FIRST.id, lines=("a", "b"), **first)) is True
+        assert run(store.add_lines(FIRST.id, lines=("a", "b", "c"), **first)) is False
+        assert finish(store, ended(leg, lines=("a", "b", "c", "d"))) is True
+        assert texts(store) == ["a", "b", "c", "d"]
+
+        (leg,) = claim(store, "me", now=NOW + HOUR)
+        assert run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("e",), now=NOW)) is True
+
     def test_a_frozen_worker_loses_its_leg_to_the_next_and_duplicates_nothing(
         self, store: Store, clock: Clock
     ) -> None:

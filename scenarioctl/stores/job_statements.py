@@ -59,9 +59,9 @@ LOCK_SCENARIOS = "SELECT id FROM scenarios WHERE id {among ids, text} ORDER BY i
 # Steps and ends of runs, each of another job.
 
 MARK_LINES = """
-    UPDATE jobs SET begun = 2, planned = coalesce(marks.planned, jobs.planned)
-    FROM {rows marks, job text, epoch bigint, planned bigint}
-    WHERE jobs.id = marks.job AND jobs.epoch = marks.epoch AND owner <> '' RETURNING id
+    UPDATE jobs SET begun = 2, planned = coalesce(marks.planned, jobs.planned), noted = marks.before + marks.count
+    FROM {rows marks, job text, epoch bigint, planned bigint, before bigint, count bigint}
+    WHERE jobs.id = marks.job AND jobs.epoch = marks.epoch AND owner <> '' AND noted = marks.before RETURNING id
 """
 _TALLIES = "coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0)"
 LOCK_SCENARIOS_TO_FINISH = f"""
@@ -69,7 +69,7 @@ LOCK_SCENARIOS_TO_FINISH = f"""
     ORDER BY s.id {{for_key_share s}}
 """
 LOCK_JOBS_TO_FINISH = f"""
-    SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule AS text)
+    SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule AS text), j.noted
     FROM jobs AS j LEFT JOIN tallies AS t ON t.job = j.id WHERE j.id {{among ids, text}} ORDER BY j.id {{for_change j}}
 """
 PLAN_NEXT = """
@@ -220,7 +220,7 @@ FIND_DUE = f"""
     SELECT id, leg FROM jobs {{by jobs_by_due}} WHERE {_FREE} AND due <= {{now}} ORDER BY due, id LIMIT :limit
 """
 BEGIN_LEG = f"""
-    UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, {{fence}}
+    UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0, {{fence}}
         last_started = CASE WHEN saved = '' THEN {{now}} ELSE last_started END
     WHERE id = :id AND leg = :leg AND {_FREE} AND due <= {{now}}
     RETURNING {JOB.replace("j.", "jobs.")}, attempts, begun, saved, {{now}},

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scenarioctl.model.jobs import FinishedRun, Retention
@@ -37,11 +37,15 @@ class Mark:
     lines: Lines
     #: The time that the run is for, if that is another one now.
     planned: int | None = None
+    #: How many lines of the leg the log has before these.
+    noted: int = 0
 
 
 def mark_lines(marks: Sequence[Mark]) -> Operation[list[bool]]:
-    """Store lines of legs, each of another job, in the order of their jobs; return which legs are in progress."""
-    rows: list[Row] = [(mark.lines.job, mark.epoch, mark.planned) for mark in marks]
+    """Store lines of legs, each of another job, in the order of their jobs; return of which legs they are stored."""
+    rows: list[Row] = [
+        (mark.lines.job, mark.epoch, mark.planned, mark.noted, len(mark.lines.texts)) for mark in marks
+    ]
     marked = {id for (id,) in (yield statements.MARK_LINES, {"marks": Table(rows)})}
     yield from add_lines([mark.lines for mark in marks if mark.lines.job in marked])
     return [mark.lines.job in marked for mark in marks]
@@ -106,14 +110,16 @@ def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool
     jobs = yield from _lock(
         statements.LOCK_JOBS_TO_FINISH, [run.job for run, _ in runs if run.epoch is not None]
     )
-    plans = []
-    for run, _ in runs:
-        if run.epoch is None or run.job not in jobs:
-            continue
-        *counts, state, epoch, owner, failures, schedule = jobs[run.job]
-        if epoch == run.epoch and owner and run.owner in ("", owner):
-            tallies[run.job] = counts
-            plans.append((run, next_plan(run, state=state, failures=failures, schedule=schedule)))
+    plans, left = [], []
+    for run, retention in runs:
+        rest = run
+        if run.epoch is not None and run.job in jobs:
+            *counts, state, epoch, owner, failures, schedule, noted = jobs[run.job]
+            if epoch == run.epoch and owner and run.owner in ("", owner):
+                tallies[run.job] = counts
+                rest = replace(run, lines=run.lines[noted:], former_lines=run.former_lines + noted)
+                plans.append((rest, next_plan(rest, state=state, failures=failures, schedule=schedule)))
+        left.append((rest, retention))
     yield from _plan_next(plans)
     yield CONCLUDE
     paused = {run.job for run, plan in plans if plan.pauses}
@@ -125,7 +131,7 @@ def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool
             excess=_excess(run, retention, tallies[run.job]),
             notifications=notifications_of(run, pauses=run.job in paused),
         )
-        for run, retention in runs
+        for run, retention in left
         if run.job in tallies
     ]
     if kept:

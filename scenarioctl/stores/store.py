@@ -320,15 +320,23 @@ class Store(ABC):
     # -- what runs leave behind
 
     async def add_lines(
-        self, id: str, *, epoch: int, lines: Sequence[str], now: int, planned: int | None = None
+        self,
+        id: str,
+        *,
+        epoch: int,
+        lines: Sequence[str],
+        now: int,
+        planned: int | None = None,
+        noted: int = 0,
     ) -> bool:
-        """Store *lines* of a leg in progress; False, and nothing changes, if the epoch has moved on.
+        """Store *lines* of a leg in progress, of which the log has *noted* already.
 
-        They stay whatever becomes of the leg.  `finish_run` gets only the lines that follow.  *planned* is the time that the run
+        False, and nothing changes, if it has another number of them, or if the epoch has moved on.  They stay whatever becomes
+        of the leg; `finish_run` stores only the lines that follow.  *planned* is the time that the run
         is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
         """
         written = runs.Lines(job=id, texts=lines, written=now)
-        return await self._store_mark(runs.Mark(epoch=epoch, lines=written, planned=planned))
+        return await self._store_mark(runs.Mark(epoch=epoch, lines=written, planned=planned, noted=noted))
 
     async def _store_mark(self, mark: runs.Mark) -> bool:
         return (await self._mark_lines([mark]))[0]
@@ -338,6 +346,8 @@ class Store(ABC):
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one transaction; remove what exceeds *retention*.
+
+        Of its lines the log has those that `add_lines` has stored.
 
         False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused or started again, another
         worker has the leg, or its end is stored already.  A failure is counted, and pauses the job at its `pause_after`.

@@ -125,7 +125,6 @@ class RunningLeg:
         if self._noting is not None:
             # It may have been in progress when the leg was canceled.
             await asyncio.wait({self._noting})
-            run = replace(run, lines=run.lines[self._logged :])
         await self._keep(run)
         return run
 
@@ -316,7 +315,7 @@ class RunningLeg:
             kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
         except Exception as error:
             # The store refuses something in it: store the rest.
-            lines = self._opening[self._logged :]
+            lines = list(run.lines[: max(self._logged, len(self._opening))])
             outcome = _Outcome(planned=run.planned, started=run.started, lines=lines)
             outcome.failure = self._report(run.job, error)
             run = self._finished(outcome)
@@ -374,7 +373,12 @@ class RunningLeg:
         try:
             async with self._at_store:
                 marked = await self._app.store.add_lines(
-                    job.id, epoch=job.epoch, lines=fresh, now=self._now(), planned=self._planned
+                    job.id,
+                    epoch=job.epoch,
+                    lines=fresh,
+                    now=self._now(),
+                    planned=self._planned,
+                    noted=self._logged,
                 )
             if marked:
                 self._logged += len(fresh)

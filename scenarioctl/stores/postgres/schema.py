@@ -437,10 +437,12 @@ MIGRATIONS = (
         is_unique=True,
         compatible=1,
     ),
-    # What operators see of workers; the clock's offset from the server's in nanoseconds.
+    # What operators see of workers; the clock's offset from the server's in nanoseconds.  And how many lines of its leg the log
+    # of a job has.
     Migration(
         statements=(
             "ALTER TABLE leases ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN clock_offset bigint",
+            "ALTER TABLE jobs ADD COLUMN noted bigint NOT NULL DEFAULT 0",
         ),
         compatible=1,
     ),

@@ -565,6 +565,8 @@ _LISTED_WORKERS = (
     "ALTER TABLE leases ADD COLUMN version TEXT NOT NULL DEFAULT ''",
     # By how many nanoseconds its clock is ahead of the store's.
     "ALTER TABLE leases ADD COLUMN clock_offset INTEGER",
+    # How many lines of its leg the log of a job has.
+    "ALTER TABLE jobs ADD COLUMN noted INTEGER NOT NULL DEFAULT 0",
 )
 
 _DRAFTS_BY_NAME = (
