@@ -308,7 +308,7 @@ def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
             continue
         fresh, warnings = printed.take(answer)
         if not with_times:
-            del fresh["times"]
+            fresh.pop("times", None)
         if fresh[name]:
             show(fresh)
         for warning in warnings:

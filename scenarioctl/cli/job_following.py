@@ -22,7 +22,9 @@ class Printed:
 
     def take(self, answer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return *answer* with the rows that were not printed yet, and warnings of drafts that repeat lost ones."""
-        rows, times = answer[self._name], answer.get("times")
+        rows = answer[self._name]
+        # Lines are known by their times, which a daemon of an older version may leave out.
+        times = answer.get("times", [""] * len(rows)) if self._name == "result" else None
         keys: list[object] = (
             [row.get("uuid") or row["seq"] for row in rows]
             if times is None
@@ -35,9 +37,9 @@ class Printed:
         for key in list(islice(self._known, max(0, len(self._known) - _KNOWN))):
             del self._known[key]
         left = {**answer, self._name: [rows[at] for at in fresh]}
-        if times is not None:
-            return {**left, "times": [times[at] for at in fresh]}, []
-        return left, self._repeated(left[self._name])
+        if times is None:
+            return left, self._repeated(left[self._name])
+        return {**left, "times": [times[at] for at in fresh]} if "times" in answer else left, []
 
     def _repeated(self, drafts: Sequence[Mapping[str, Any]]) -> list[str]:
         found = []
