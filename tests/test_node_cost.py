@@ -32,7 +32,8 @@ Nuisance = Callable[[web.Request, web.WebSocketResponse], Awaitable[None]]
 
 MIB = 1024 * 1024
 #: Waits a tenth of a second for what is no work.
-HURRIED = Timeouts(prompt=0.1)
+#: The first endpoint is asked first, however busy the machine is.
+HURRIED = Timeouts(prompt=0.2, stagger=10.0)
 
 
 class Babbler(Node):
@@ -129,7 +130,7 @@ def test_a_node_that_says_anything_but_the_answer_is_left_for_the_next(
         passed = time.monotonic() - started
 
     assert said == 0
-    assert passed < 2
+    assert passed < 8
 
 
 @NUISANCES
@@ -137,14 +138,14 @@ def test_what_may_take_a_node_long_has_a_deadline_too(tmp_path: Path, nuisance: 
     with (
         Babbler("state_call", nuisance) as babbler,
         Node(answers("polkadot", state_call="0x01")) as node,
-        client_of(tmp_path, babbler.url, node.url, timeouts=Timeouts(answering=0.3)) as client,
+        client_of(tmp_path, babbler.url, node.url, timeouts=Timeouts(answering=1.0, stagger=10.0)) as client,
     ):
         started = time.monotonic()
         said = finish(client.call("state_call", "Core_version", "0x"))
         passed = time.monotonic() - started
 
     assert said == "0x01"
-    assert passed < 2
+    assert passed < 8
 
 
 def test_under_a_daemon_too_it_is_left_for_the_next(tmp_path: Path) -> None:
