@@ -319,6 +319,7 @@ def level(value: Any, ids: dict[str, str]) -> Any:
         value = value.replace(id, f"<{name}>")
     value = re.sub(r'"revision": "[0-9a-f]{16}"', '"revision": "<revision>"', value)
     value = re.sub(r'"seconds": [0-9.]+', '"seconds": "<seconds>"', value)
+    value = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<uuid>", value)
     value = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", value)
     return re.sub(r"\b([a-zA-Z]+)_[0-9a-f]{6}\b", r"\1_<node>", value)
 
