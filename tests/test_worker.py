@@ -6,7 +6,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,12 +171,15 @@ class Bench:
             sleep=self.time.sleep,
         )
         self._path = tmp_path / "s.db"
+        #: All that were opened.
+        self.stores: list[PromptStore] = []
         self.open()
 
     def open(self) -> None:
         self.store = self.app.resources.store = PromptStore(
             self._path, clock=self.time.monotonic, wall=self.time.clock
         )
+        self.stores.append(self.store)
 
     def worker(self, **fields: Any) -> Worker:
         # The grace of a stop is the event loop's, whose clock is real.
@@ -230,10 +233,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setattr(running, "Run", FakeRun)
     monkeypatch.setattr(FakeRun, "plays", {})
-    return Bench(tmp_path)
+    made = Bench(tmp_path)
+    yield made
+    for store in made.stores:
+        asyncio.run(store.close())
 
 
 def play(bench: Bench, *workers: Worker, story: Callable[[], Coroutine[Any, Any, None]]) -> None:
