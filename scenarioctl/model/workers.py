@@ -9,6 +9,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Seconds by which the clocks of a worker, a machine and the store may differ.
+CLOCK_SKEW = 0.25
 #: What a system without /proc does not tell.
 _UNKNOWN = "-"
 

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from scenarioctl.application import Application
 from scenarioctl.errors import StaleCursor
+from scenarioctl.stores.cursors import TIMELINE_BITS
 
 if TYPE_CHECKING:
     from scenarioctl.stores.store import Counter
-
-#: The bits of a number below its timeline: `stores/postgres/schema.py`.
-_TIMELINE_BITS = 40
 
 
 class Row(Protocol):
@@ -25,7 +23,7 @@ async def check_cursor(
 
     A cursor with rows of its own timeline behind it needs no question to the store.
     """
-    if after and not (rows and rows[0].seq >> _TIMELINE_BITS == after >> _TIMELINE_BITS):
+    if after and not (rows and rows[0].seq >> TIMELINE_BITS == after >> TIMELINE_BITS):
         await refuse_lost(app, counter, after, given=given)
 
 

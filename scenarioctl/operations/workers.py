@@ -6,11 +6,10 @@ from typing import TypedDict
 from scenarioctl.application import Application
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
+from scenarioctl.model.workers import CLOCK_SKEW
 
 #: Jobs in progress that a row names.
 _NAMED = 20
-#: Seconds by which two clocks may differ.
-SKEW = 0.25
 
 
 class WorkerRow(TypedDict):
@@ -56,5 +55,5 @@ def find_clocks(workers: Sequence[WorkerRow]) -> list[str]:
         f"The clock of the worker on {each['host']} (process {each['process']}) is {abs(offset):.1f} s"
         f" {'ahead of' if offset > 0 else 'behind'} the store's. Synchronize it with NTP"
         for each in workers
-        if not each["silent"] and abs(offset := each["clock_offset"] or 0.0) >= SKEW
+        if not each["silent"] and abs(offset := each["clock_offset"] or 0.0) >= CLOCK_SKEW
     ]

@@ -9,6 +9,9 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.stores.validation import INTEGER_MAX, check_text
 
+#: The bits of a row's number below the timeline of the server that has given it out.
+TIMELINE_BITS = 40
+
 #: A part of a sort key.
 Value = str | int
 

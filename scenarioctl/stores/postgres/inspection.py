@@ -3,14 +3,13 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from scenarioctl.model.workers import CLOCK_SKEW
 from scenarioctl.stores import Inspection
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.engine_tables import installed_engine
 from scenarioctl.stores.postgres.migrating import Meta, lacking
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 
-#: Seconds by which two clocks may differ.
-_SKEW = 0.25
 #: Dead rows that are no trouble, and their share of the rows that is.
 _DEAD_ROWS = 10_000
 _DEAD_SHARE = 0.2
@@ -100,7 +99,7 @@ def _of_engine(removed: str) -> list[str]:
 
 
 def _of_clocks(skew: float) -> list[str]:
-    if abs(skew) < _SKEW:
+    if abs(skew) < CLOCK_SKEW:
         return []
     where = "ahead of" if skew > 0 else "behind"
     return [

@@ -11,6 +11,8 @@ Text sorts by code points (COLLATE "C"), as it does in the embedded store.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scenarioctl.stores.cursors import TIMELINE_BITS
+
 #: Holds our tables and those of the engine; every connection has it as its search path.
 SCHEMA = "scenarioctl"
 
@@ -373,8 +375,8 @@ _FORKS = (
             RETURN;
         END IF;
         base := greatest(latest, greatest(
-            {_each("(SELECT last_value >> 40 FROM {0}_{1}_seq)")}
-        ) + greatest(latest - former, 1)) << 40;
+            {_each(f"(SELECT last_value >> {TIMELINE_BITS} FROM {{0}}_{{1}}_seq)")}
+        ) + greatest(latest - former, 1)) << {TIMELINE_BITS};
         IF EXISTS (SELECT FROM scenarios) THEN
             INSERT INTO forks (counter, last, first) VALUES
             {_each("('{0}', (SELECT coalesce(max({1}), 0) FROM {0}), base)")};
