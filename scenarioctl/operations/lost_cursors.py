@@ -31,6 +31,6 @@ async def refuse_lost(app: Application, counter: "Counter", number: int, *, give
     """Raise StaleCursor for a cursor whose row is lost: its client may have read rows that nobody else knows."""
     if await app.store.is_lost(counter, number):
         raise StaleCursor(
-            f"after {given or number} is of a row that the store has lost, in a failover or a restore: leave after out to"
-            " read from the beginning, and compare drafts by their uuid"
+            f"after {given or number} is of a row that the store doesn't have: it lost the row in a failover or a restore, or never"
+            " had it. Leave after out to read from the beginning, and compare drafts by their uuid"
         )
