@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zxingcpp
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -29,6 +28,7 @@ from scenarioctl.transactions.signing.wallet_formats import (
 )
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import Says, says
+from tests.qr_reader import read_code
 from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is, asset_id_of
 
@@ -58,12 +58,6 @@ def options_of(vector: dict[str, Any]) -> SigningOptions:
 
 def table_of(vector: dict[str, Any]) -> RuntimeTable:
     return metadata_table(vector["metadata"])
-
-
-def read_code(picture: Image.Image) -> bytes:
-    """Return the bytes of the one QR code in *picture*, as a reader that is none of ours sees them."""
-    (found,) = zxingcpp.read_barcodes(picture.convert("L"))
-    return bytes(found.bytes)
 
 
 def picture_of(drawing: str, *, paints_black: bool) -> Image.Image:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import segno
-import zxingcpp
 from PIL import Image
 
 from scenarioctl.transactions.signing.payload import bytes_to_sign
@@ -17,6 +16,7 @@ from tests.browser.scenarios import a_remark, a_transfer
 from tests.browser.signing import paste_address, paste_signature
 from tests.browser.wallets import POLKADOT, LivingChain
 from tests.network import table_of
+from tests.qr_reader import read_code
 from tests.signing import dev_key
 from tests.test_check import ALICE_KEY
 
@@ -68,8 +68,7 @@ def payload_shown(page: Page) -> bytes:
             image,
         )
         page.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", image)
-        (found,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(image.screenshot_as_png)).convert("L"))
-        data = bytes(found.bytes)
+        data = read_code(Image.open(io.BytesIO(image.screenshot_as_png)))
         frames[int.from_bytes(data[3:5], "big")] = data[5:]
     whole = b"".join(frames[number] for number in sorted(frames))
     assert whole[:3] == b"\x53\x01\x02"
