@@ -38,6 +38,7 @@ from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
 from tests import postgres
 from tests.conftest import Run
+from tests.fleet import Proxy
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
@@ -685,6 +686,38 @@ class TestServerThatEnds:
                     assert time.monotonic() - begun < 5
             run(store.put_scenario(replace(SECOND, id=f"after{pool}")))
             assert run(store.health()) == ""
+
+    @pytest.mark.parametrize("pool", [0, 4])
+    def test_a_question_that_nobody_answers_any_more_ends(
+        self, mortal: Server, pool: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The network between takes what is sent, and delivers nothing."""
+        monkeypatch.setattr(connections, "_SILENCE", 0.5)
+        network = Proxy(mortal.port)
+        url = mortal.tcp_url("mortal").replace(str(mortal.port), str(network.port))
+        try:
+            with opened(url, pool=pool) as store:
+                before = run(store.count_scenarios())
+                network.cut(60)
+                with pytest.raises(StoreUnavailable) as refused:
+                    run(store.count_scenarios())
+                network.mend(lost=False)
+
+                assert str(refused.value).endswith("the connection was lost; try again later")
+                assert run(store.count_scenarios()) == before
+        finally:
+            network.close()
+
+    def test_a_slow_server_is_waited_for(self, mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(connections, "_SILENCE", 0.3)
+        with opened(mortal.url("mortal", user=RUNTIME), pool=1) as store:
+
+            async def wait() -> Any:
+                async with store.connections.lend() as connection:
+                    answer = await connection.execute("SELECT pg_sleep(1.5), 'awake'")
+                    return await answer.fetchone()
+
+            assert run(wait())[1] == "awake"
 
     def test_many_at_once_are_answered_within_two_seconds(self, mortal: Server) -> None:
         with opened(mortal.url("mortal", user=RUNTIME), pool=4) as store:

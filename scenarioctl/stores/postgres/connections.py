@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import select
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -54,6 +56,8 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
 _PATIENCE = 1.0
 #: ...and, if it is, at most.
 _BUSY_SECONDS = 10.0
+#: Seconds for which a connection may be in use before the server is asked for another one, and that it has for that.
+_SILENCE = 4.0
 #: Seconds after which the server ends a transaction whose client says nothing.
 _IDLE_SECONDS = 5
 #: What libpq gets unless the URL, the environment or a service file says otherwise.  A server that is gone is noticed
@@ -130,6 +134,9 @@ class Connections:
         self._probed = 0.0
         self._one: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] | None = None
+        #: Since when each connection is in use, on the monotonic clock, and the task that watches those that are long in use.
+        self._lent: dict[Connection, float] = {}
+        self._watching: asyncio.Task[None] | None = None
         self._closed = False
 
     @asynccontextmanager
@@ -157,11 +164,14 @@ class Connections:
         if self._closed:
             raise RuntimeError("the store is closed")
         connection = await (self._take_pooled() if self.settings.pool else self._take_one())
-        begun = time.monotonic()
+        begun = self._lent[connection] = time.monotonic()
+        late = asyncio.get_running_loop().call_later(_SILENCE, self._watch)
         try:
             yield connection
             self.seconds.add(time.monotonic() - begun)
         finally:
+            late.cancel()
+            del self._lent[connection]
             if self._pool is not None:
                 await self._pool.putconn(connection)
             else:
@@ -214,6 +224,31 @@ class Connections:
             asked.cancel()
             raise
         return asked.result()
+
+    def _watch(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._end_silent())
+
+    async def _end_silent(self) -> None:
+        """End the connections in use if the server doesn't answer any more.
+
+        The network reports no loss where a proxy or a frozen server still takes what is sent.
+        """
+        while self._lent and time.monotonic() - min(self._lent.values()) >= _SILENCE:
+            asked = time.monotonic()
+            try:
+                async with asyncio.timeout(_SILENCE):
+                    await (await self.open()).close()
+            except TimeoutError:
+                for connection, begun in self._lent.items():
+                    if begun < asked and not connection.closed:
+                        # Whoever waits for its answer is told that it has ended.
+                        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+                            line.shutdown(socket.SHUT_RDWR)
+            except ScenarioctlError:
+                # The server answers, or the network tells that it is gone.
+                pass
+            await asyncio.sleep(_SILENCE)
 
     async def _probe(self) -> None:
         """Find out, for all that wait, why no connection has come: raise if the server can't be reached."""
@@ -304,6 +339,8 @@ class Connections:
 
     async def close(self) -> None:
         self._closed = True
+        if self._watching is not None:
+            self._watching.cancel()
         if self._one is not None:
             await self._one.close()
         if self._pool is not None:
