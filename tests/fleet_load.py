@@ -49,9 +49,13 @@ class Load:
         self._failure: BaseException | None = None
 
     def begin(self, jobs: int, every: str) -> None:
+        """Start *jobs*, and more of them until the end."""
+        self.start(jobs, every)
+        self._thread.start()
+
+    def start(self, jobs: int, every: str) -> None:
         for number in range(jobs):
             self.repeated.append(self._start(number, every))
-        self._thread.start()
 
     def _start(self, number: int, every: str) -> str:
         id = self.client.create(REMARK, node("d", "delay", seconds="0.1"), slow_step(0.5), number=number)
