@@ -49,7 +49,7 @@ from dataclasses import replace
 from tests.runner import finish as run
 from tests.test_stores import FIRST
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.stores import Store, open_store
+from scenarioctl.stores import open_store
 path, name = sys.argv[1:]
 number = 0
 while True:
@@ -175,12 +175,15 @@ class Clients:
 
     def end(self) -> list[tuple[float, str]]:
         self._end.set()
+        ended = [process.poll() for process in self._processes]
         for process in self._processes:
             process.kill()
         for thread in self._threads:
             thread.join(30)
         for process in self._processes:
             process.communicate(timeout=30)
+        # They write until they are killed, whatever they are told.
+        assert ended == [None] * len(ended)
         return self._answers
 
     def count(self) -> int:
