@@ -718,7 +718,7 @@ def first_free(pid: int) -> int:
     lasting = set()
     for file in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
-            if file.readlink().suffix not in (".py", ".pyc", ".so"):
+            if not (file.is_dir() or file.readlink().suffix in (".py", ".pyc", ".so")):
                 lasting.add(int(file.name))
     return next(number for number in count() if number not in lasting)
 
