@@ -182,8 +182,8 @@ class Clients:
             thread.join(30)
         for process in self._processes:
             process.communicate(timeout=30)
-        # They write until they are killed, whatever they are told.
-        assert ended == [None] * len(ended)
+        # They write until they are killed, whatever they are told; who has mapped a file that is cut gets SIGBUS.
+        assert {*ended} <= {None, -signal.SIGBUS}
         return self._answers
 
     def count(self) -> int:
