@@ -11,6 +11,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE
 from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.values import ValueReader
 from tests.messages import Says, says
@@ -349,6 +350,24 @@ def test_xtokens_is_never_built_not_even_inside_a_batch() -> None:
     why = "XTokens is refused, because it sends DOT over the wrong reserve: use an xTransfer"
     assert str(plain.value) == f"XTokens.transfer: {why}"
     assert str(batched.value) == str(hidden.value) == f"Utility.batch_all: {why}"
+
+
+def test_xtokens_is_not_built_in_the_bytes_that_a_precompile_dispatches() -> None:
+    inner = {key: json.loads(value) if value[0] in "{0123456789" else value for key, value in XTOKENS.items()}
+    call = bundled("hydraDx").encode_call(Call(pallet="XTokens", method="transfer", args=inner))
+    given = {
+        "source": "0x" + bytes(20).hex(),
+        "target": "0x" + DISPATCH_PRECOMPILE.hex(),
+        "input": "0x" + call.hex(),
+        "value": "0",
+        "gas_limit": "1000000",
+        "max_fee_per_gas": "1",
+    }
+    with pytest.raises(InvalidRequest) as refused:
+        build("hydraDx", "evm", "call", **given, access_list="[]", authorization_list="[]")
+
+    why = "XTokens is refused, because it sends DOT over the wrong reserve: use an xTransfer"
+    assert str(refused.value) == f"EVM.call: {why}"
 
 
 def test_a_call_that_moves_assets_between_chains_is_built_with_a_warning() -> None:

@@ -14,6 +14,8 @@ from scenarioctl.model.request_values import read_digits
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
+#: Names of the XCM pallet: parachains use the first, relay chains the second.
+XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 _NUMBERED = {"Parachain": 2**32 - 1, "PalletInstance": 2**8 - 1, "GeneralIndex": 2**128 - 1}
 #: As XCM numbers them.
 _JUNCTION_ORDER = (

@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.locations import XCM_PALLETS
 from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.values import ValueReader
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
-#: Pallets whose calls move assets over a reserve of their own choosing.
-_CROSS_CHAIN = ("PolkadotXcm", "XcmPallet")
 _REFUSED = "XTokens"
-
-
 #: Ways to join calls -> the method of the pallet Utility.
 BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
 
@@ -57,7 +55,7 @@ def build_call(
         arguments[field.name] = reader.read(field.type_id, given.get(field.name))
     call = Call(pallet=found, method=name, args=arguments)
     call = table.decode_call(table.encode_call(call))
-    return Draft(call=call, warnings=_judge(call))
+    return Draft(call=call, warnings=_judge(call, table))
 
 
 def _by_name(
@@ -93,7 +91,7 @@ def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draf
                 f"calls has {len(calls)} calls, expected at most {limit}: {table} takes no more in a batch"
             )
     batch = Call(pallet="Utility", method=method, args={"calls": [_nest(call) for call in calls]})
-    return Draft(call=batch, warnings=_judge(batch))
+    return Draft(call=batch, warnings=_judge(batch, table))
 
 
 def _nest(call: Call) -> dict[str, Any]:
@@ -101,29 +99,16 @@ def _nest(call: Call) -> dict[str, Any]:
     return {call.pallet: {call.method: call.args} if call.args else call.method}
 
 
-def _judge(call: Call) -> tuple[str, ...]:
+def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
     """Refuse what loses funds by its nature, and return what the signer should know of the rest."""
-    pallets = set(_pallets(call.pallet, call.args))
+    pallets = {found.call.pallet for found in walk_calls(call, table)}
     if _REFUSED in pallets:
         raise InvalidRequest(
             f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT over the wrong reserve: use an xTransfer"
         )
-    crossing = [pallet for pallet in _CROSS_CHAIN if pallet in pallets]
+    crossing = [pallet for pallet in XCM_PALLETS if pallet in pallets]
     if not crossing:
         return ()
     return (
         f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost",
     )
-
-
-def _pallets(pallet: str, args: Any) -> list[str]:
-    """Return the pallets of a call and of the calls inside it."""
-    found, stack = [pallet], [args]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Mapping):
-            found.extend(key for key in value if key == _REFUSED or key in _CROSS_CHAIN)
-            stack.extend(value.values())
-        elif isinstance(value, list):
-            stack.extend(value)
-    return found

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.locations import XCM_PALLETS
+
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
@@ -21,7 +23,6 @@ XCM_ERRORS: Mapping[str, str] = {
     "UntrustedReserveLocation": "the chain does not accept the sending chain as the asset's reserve",
     "UntrustedTeleportLocation": "the chain accepts no teleport of the asset from the sending chain",
 }
-_XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: What the pallet's own errors mean; some share a name with the executor's.
 _PALLET_ERRORS: Mapping[str, str] = {
     "Filtered": "the runtime does not allow this message",
@@ -62,7 +63,7 @@ def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
     within = next(iter(found.values())) if isinstance(found, Mapping) else None
     if isinstance(within, Mapping) and "error" in within:
         return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
-    meaning = {**XCM_ERRORS, **_PALLET_ERRORS}.get(name) if pallet in _XCM_PALLETS else None
+    meaning = {**XCM_ERRORS, **_PALLET_ERRORS}.get(name) if pallet in XCM_PALLETS else None
     return f"{pallet}.{name}, {meaning}" if meaning else f"{pallet}.{name}"
 
 

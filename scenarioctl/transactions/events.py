@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scenarioctl.chains.locations import XCM_PALLETS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
@@ -16,6 +18,10 @@ class Event:
 
     def __str__(self) -> str:
         return f"{self.pallet}.{self.name}"
+
+    def is_of_xcm(self, name: str) -> bool:
+        """Tell whether it is the event *name* of the XCM pallet."""
+        return self.pallet in XCM_PALLETS and self.name == name
 
 
 def read_event(value: Any) -> Event:

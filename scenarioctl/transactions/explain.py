@@ -6,7 +6,7 @@ Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import write_location
+from scenarioctl.chains.locations import XCM_PALLETS, write_location
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.values import ValueWriter, write_account, write_plain
@@ -98,7 +98,7 @@ class _Describer(ValueWriter):
             asset = self._asset_of(pallet, method, field.name, args)
             if asset is not None and isinstance(value, int):
                 described[field.name] = _amount(value, asset)
-            elif field.name == "assets" and pallet in ("PolkadotXcm", "XcmPallet"):
+            elif field.name == "assets" and pallet in XCM_PALLETS:
                 described[field.name] = self._xcm_assets(field.type_id, value)
             else:
                 described[field.name] = self.value(field.type_id, value)

@@ -14,7 +14,6 @@ from scenarioctl.transactions.xcm_instructions import TRANSFERS, kind_of, read_i
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: Calls that move nothing, whoever makes them.
 HARMLESS_CALLS = frozenset((("System", "remark"), ("System", "remark_with_event")))
 

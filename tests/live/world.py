@@ -8,6 +8,7 @@ from substrateinterface import Keypair
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import XCM_PALLETS
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
@@ -19,7 +20,6 @@ from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 from tests.live.playing import put
 from tests.live.recorder import clock, pause
 from tests.live.setup import PATIENCE, PRICES, blocks_after
@@ -251,7 +251,7 @@ class World:
         while clock() < deadline:
             events = [event for each in self._events(heads).values() for event in each]
             queued = sum(event.name in ("XcmpMessageSent", "UpwardMessageSent") for event in events)
-            sent = sum(event.pallet in XCM_PALLETS and event.name == "Sent" for event in events)
+            sent = sum(event.is_of_xcm("Sent") for event in events)
             done = sum(
                 event.pallet == "MessageQueue" and event.name.startswith("Process") for event in events
             )

@@ -19,7 +19,6 @@ from scenarioctl.transactions.simulation.xcm_fees import (
 )
 from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
 from scenarioctl.transactions.xcm_instructions import read_instruction
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -197,11 +196,7 @@ def paid_for_delivery(events: "Sequence[Event]", payer: bytes, chain: "Chain") -
     """Return what *payer* paid for delivering messages, as the events tell, by the identity of the asset."""
     sums: dict[str, int] = defaultdict(int)
     for event in events:
-        if (
-            event.pallet in XCM_PALLETS
-            and event.name == "FeesPaid"
-            and split_account(event.fields["paying"])[1] == payer
-        ):
+        if event.is_of_xcm("FeesPaid") and split_account(event.fields["paying"])[1] == payer:
             for item in event.fields["fees"]:
                 place = write_location(item["id"])
                 if place:

@@ -6,7 +6,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount
 from scenarioctl.transactions.simulation.findings import amount_at
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
+from scenarioctl.transactions.xcm_programs import chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -19,7 +19,7 @@ def check_trapped_assets(trial: "Trial") -> None:
     """Refuse what would trap assets on any chain."""
     for hop in trial.hops:
         for event in hop.events:
-            if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+            if event.is_of_xcm("AssetsTrapped"):
                 trial.findings.refusals.append(say_trapped(trial.assets, hop.chain, event, trial.sender))
 
 

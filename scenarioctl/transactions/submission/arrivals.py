@@ -12,7 +12,6 @@ from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.submission.heads import read_block_hashes, read_heads
 from scenarioctl.transactions.submission.inclusion import read_events
 from scenarioctl.transactions.submission.messages import SentMessage, message_id
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -223,7 +222,7 @@ def _find_outcome(
     """Return what a block's *events* tell of the message *id*; None if they tell nothing."""
     trapped: list[Event] = []
     for event in events:
-        if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+        if event.is_of_xcm("AssetsTrapped"):
             trapped.append(event)
         if event.pallet != "MessageQueue" or not isinstance(event.fields, Mapping):
             continue

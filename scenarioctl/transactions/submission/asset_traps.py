@@ -14,7 +14,6 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.submission.arrivals import read_blocks
 from scenarioctl.transactions.transfer.claim_call import build_claim
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
@@ -78,8 +77,7 @@ async def find_traps(client: "Client", numbers: range, account: bytes | None = N
         found += [
             (number, event)
             for event in events
-            if event.pallet in XCM_PALLETS
-            and event.name == "AssetsTrapped"
+            if event.is_of_xcm("AssetsTrapped")
             and (account is None or split_account(event.fields["origin"])[1] == account)
         ]
     table = await client.table()

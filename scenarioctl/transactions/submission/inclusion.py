@@ -17,7 +17,6 @@ from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.submission.messages import SentMessage, find_messages
 from scenarioctl.transactions.values import ValueWriter
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -188,7 +187,7 @@ def _inner_failures(
 ) -> Iterator[str]:
     """Give what failed inside a call that succeeded as a whole, and what it left trapped."""
     for event in events:
-        if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+        if event.is_of_xcm("AssetsTrapped"):
             yield say_trapped(assets, chain, event, account, block)
         elif str(event) != "System.ExtrinsicFailed":
             yield from (f"{event}: {why}" for why in _inner_errors(table, event))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import write_location
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at, find_chain, walk_program
+from scenarioctl.transactions.xcm_programs import chain_at, find_chain, walk_program
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -28,11 +28,7 @@ class SentMessage:
 
 def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event]) -> Iterator[SentMessage]:
     """Give the messages that a transaction on *chain* sent, by its *events*."""
-    told = [
-        event
-        for event in events
-        if event.pallet in XCM_PALLETS and event.name == "Sent" and isinstance(event.fields, Mapping)
-    ]
+    told = [event for event in events if event.is_of_xcm("Sent") and isinstance(event.fields, Mapping)]
     for event in told:
         place = write_location(event.fields["destination"])
         destination = chain_at(registry, chain, place) if place else None

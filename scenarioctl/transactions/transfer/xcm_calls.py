@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import location_order, place_of, read_location
+from scenarioctl.chains.locations import XCM_PALLETS, location_order, place_of, read_location
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.ways import Route, TransferType, location_on
-from scenarioctl.transactions.transfer.xcm_versions import XCM_PALLETS, shape_location
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

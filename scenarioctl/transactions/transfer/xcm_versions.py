@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import read_location
+from scenarioctl.chains.locations import XCM_PALLETS, read_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 #: The versions whose shapes are known here.
 XCM_VERSIONS = (5, 4, 3)
-#: Names of the XCM pallet: parachains use the first, relay chains the second.
-XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 
 
 def choose_xcm_version(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from scenarioctl.chains.locations import XCM_PALLETS
 from scenarioctl.transactions.wording.phrases import Phrases, Words
 from scenarioctl.transactions.wording.sentences import fill, find_value, rows, say_program
 from scenarioctl.transactions.xcm_instructions import read_instruction
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 #: Filters that let all of a single asset through.
 _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
