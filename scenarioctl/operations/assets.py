@@ -7,6 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, shorten, suggest
 from scenarioctl.model.json_types import Digits
 from scenarioctl.operations.results import Result
+from scenarioctl.transactions.native_balance import known_deposit
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -128,7 +129,7 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
 def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
     deposit = asset.existential_deposit
     if deposit is None and asset.kind == "native":
-        deposit = _native_deposit(app, chain)
+        deposit = known_deposit(asset, app.known_runtime(chain))
     return {
         "chain": chain.name,
         "id": asset.id,
@@ -143,17 +144,6 @@ def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
         "canonical": bool(asset.own_symbol),
         "mark": asset.mark or None,
     }
-
-
-def _native_deposit(app: Application, chain: "Chain") -> int | None:
-    """Return the constant of the local runtime table; None if there is none."""
-    table = app.known_runtime(chain)
-    if table is None:
-        return None
-    try:
-        return int(table.constant("Balances", "ExistentialDeposit"))
-    except InvalidRequest:
-        return None
 
 
 def _detail(app: Application, chain: "Chain", asset: "Asset") -> AssetDetails:

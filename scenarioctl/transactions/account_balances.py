@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.runtime.storage_keys import StorageKey, storage_key
-from scenarioctl.transactions.native_balance import NativeBalance
+from scenarioctl.transactions.native_balance import NATIVE_DEPOSIT, NativeBalance
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: An asset's kind -> the pallet that keeps its accounts.
 _PALLETS = {"assets": "Assets", "foreign": "ForeignAssets", "tokens": "Tokens"}
+#: A pallet, its entry, and the keys in it.
+Entry = tuple[str, str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ async def read_holdings(
     reasons: dict[str, str] = {}
     for asset in listed:
         try:
-            keys[asset.id] = _account_key(table, asset, account)
+            keys[asset.id] = storage_key(table, *account_entry(table, asset, account))
         except InvalidRequest as error:
             reasons[asset.id] = str(error)
     if native.id not in keys:
@@ -117,14 +119,27 @@ async def read_holdings(
     return Holdings(block=int(block), block_hash=block_hash, holdings=tuple(found))
 
 
-def _account_key(table: "RuntimeTable", asset: "Asset", account: bytes) -> StorageKey:
+def account_entry(table: "RuntimeTable", asset: "Asset", account: bytes) -> Entry:
+    """Return where the chain keeps what *account* holds of *asset*; InvalidRequest if a contract does."""
     if asset.kind == "native":
-        return storage_key(table, "System", "Account", [account])
+        return "System", "Account", (account,)
     if asset.kind == "tokens":
-        return storage_key(table, "Tokens", "Accounts", [account, int(asset.id)])
+        return "Tokens", "Accounts", (account, int(asset.id))
     if asset.kind == "erc20":
         raise InvalidRequest("it is kept by a contract")
-    return storage_key(table, _PALLETS[asset.kind], "Account", [asset_key(table, asset), account])
+    return _PALLETS[asset.kind], "Account", (asset_key(table, asset), account)
+
+
+def details_entry(table: "RuntimeTable", asset: "Asset") -> Entry:
+    """Return where the chain keeps the facts of *asset*, which isn't its native one."""
+    if asset.kind in ("tokens", "erc20"):
+        return "AssetRegistry", "Assets", (int(asset.id),)
+    return _PALLETS[asset.kind], "Asset", (asset_key(table, asset),)
+
+
+def deposit_of(details: Mapping[str, Any]) -> int:
+    """Return the smallest balance that an account can hold, raw, as the *details* of an asset tell."""
+    return int(details["existential_deposit" if "existential_deposit" in details else "min_balance"])
 
 
 def asset_key(table: "RuntimeTable", asset: "Asset") -> Any:
@@ -140,7 +155,7 @@ def _is_empty(row: Any) -> bool:
 
 
 def _native(table: "RuntimeTable", row: Mapping[str, Any]) -> Figures:
-    balance = NativeBalance.read(row, int(table.constant("Balances", "ExistentialDeposit")))
+    balance = NativeBalance.read(row, int(table.constant(*NATIVE_DEPOSIT)))
     return Figures(
         free=balance.free,
         reserved=balance.reserved,
@@ -163,26 +178,16 @@ async def _read_details(
     client: "Client", table: "RuntimeTable", held: Sequence["Asset"], block_hash: str
 ) -> dict[str, _Details]:
     """Return the details of the assets of *held* that the chain has."""
-    keys = {asset.id: _details_key(table, asset) for asset in held}
-    known = {id: key for id, key in keys.items() if key is not None}
-    rows = await client.storage_values(table, list(known.values()), at=block_hash)
-    return {id: _read_detail(row) for id, row in zip(known, rows, strict=True) if row is not None}
-
-
-def _details_key(table: "RuntimeTable", asset: "Asset") -> StorageKey | None:
-    if asset.kind != "tokens":
-        return storage_key(table, _PALLETS[asset.kind], "Asset", [asset_key(table, asset)])
-    if "AssetRegistry" not in table.pallets:
-        return None
-    return storage_key(table, "AssetRegistry", "Assets", [int(asset.id)])
+    entries = {asset.id: details_entry(table, asset) for asset in held}
+    keys = {id: storage_key(table, *entry) for id, entry in entries.items() if entry[0] in table.pallets}
+    rows = await client.storage_values(table, list(keys.values()), at=block_hash)
+    return {id: _read_detail(row) for id, row in zip(keys, rows, strict=True) if row is not None}
 
 
 def _read_detail(row: Mapping[str, Any]) -> _Details:
-    if "existential_deposit" in row:
-        return _Details(existential_deposit=int(row["existential_deposit"]))
-    # Before its status, an asset had a flag.
-    is_live = row["status"] == "Live" if "status" in row else not row["is_frozen"]
-    return _Details(existential_deposit=int(row["min_balance"]), is_live=is_live)
+    # Before its status, an asset had a flag; one of AssetRegistry has neither.
+    is_live = row["status"] == "Live" if "status" in row else not row.get("is_frozen")
+    return _Details(existential_deposit=deposit_of(row), is_live=is_live)
 
 
 def _asset_holding(

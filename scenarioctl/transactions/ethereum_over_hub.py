@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.account_balances import deposit_of
 from scenarioctl.transactions.ethereum_transfer import not_asked, quote_delivery_to_ethereum, say_arrival
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.arrival import incoming_assets
@@ -139,7 +140,7 @@ class _OverHubBuilder:
                 transfer,
                 f"the sender's account is blocked for it on {hub.name}, where it couldn't be given back",
             )
-        least = int(details["min_balance"])
+        least = deposit_of(details)
         if account is None and transfer.amount < least:
             raise InvalidRequest(
                 f"amount {transfer.asset.amount(transfer.amount)} is too small: {hub.name} couldn't give less than {transfer.asset.amount(least)} back to the sender"

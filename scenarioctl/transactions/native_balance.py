@@ -1,8 +1,26 @@
 """What an account holds of its chain's native asset, in the terms of pallet-balances."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: The constant that is the existential deposit of the native asset, raw.
+NATIVE_DEPOSIT = ("Balances", "ExistentialDeposit")
+
+
+def known_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
+    """Return the smallest balance, raw, without asking the chain; of a native asset the one that the runtime names."""
+    if asset.kind == "native" and table is not None:
+        with suppress(InvalidRequest):
+            return int(table.constant(*NATIVE_DEPOSIT))
+    return asset.existential_deposit
 
 
 @dataclass(frozen=True, kw_only=True)

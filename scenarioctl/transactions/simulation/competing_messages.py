@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
+from scenarioctl.transactions.simulation.balances import read_details
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger
@@ -34,7 +35,7 @@ async def _drawn_on(ledger: "HopLedger", clients: "Clients") -> set[object]:
             found.add(entry.account)
         elif entry.value > 0 and asset.kind == "tokens" and asset.id.isdigit():
             try:
-                row = await read_storage(clients(ledger.hop.chain), "AssetRegistry", "Assets", int(asset.id))
+                row = await read_details(clients(ledger.hop.chain), asset)
             except Inconclusive:
                 # No chain but Hydration is known to have limits.
                 continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.native_balance import NATIVE_DEPOSIT
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.transfer.local_transfer import account_argument
 
@@ -88,7 +89,7 @@ def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> list[Any]:
     currency = charge.currency
     if currency.path:
         # An account is opened for the fee, and the fee bought into it as the runtime does.
-        least = int(table.constant("Balances", "ExistentialDeposit"))
+        least = int(table.constant(*NATIVE_DEPOSIT))
         swap = {
             "path": list(currency.path),
             "amount_out": charge.native_amount,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.simulation.balances import existential_deposit
+from scenarioctl.transactions.simulation.balances import existential_deposit, read_details
 from scenarioctl.transactions.simulation.fee_currency import FeeCurrency, convert_fee
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage, read_table
 
@@ -27,7 +27,7 @@ async def receiver_deposit(
     # No chain but Hydration is known to take one.
     if "MultiTransactionPayment" not in (await read_table(client)).pallets:
         return 0
-    row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
+    row = await read_details(client, asset)
     if row is None:
         raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
     held = await read_storage(client, "Tokens", "Accounts", receiver, int(asset.id))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.request import Transfer, below_least
-from scenarioctl.transactions.transfer.transfer_warnings import existential_deposit
 from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
@@ -76,7 +76,7 @@ def _warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...]:
         warnings.append(
             f"Currencies.transfer sends {asset.display_name}, and can close the sender's account. Keep some {chain.symbol} for fees."
         )
-    deposit = existential_deposit(asset, table)
+    deposit = known_deposit(asset, table)
     if deposit is not None and transfer.amount < deposit and not transfer.receiver_holds:
         # A contract may hold any amount.
         if not transfer.accept_loss and asset.kind != "erc20":

@@ -1,10 +1,9 @@
 """What the signer of a transfer to another chain should know."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.trust import ExecutionFees, trust_of
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.expected_fees import expected_fees
 from scenarioctl.transactions.transfer.request import Transfer, below_least
@@ -65,16 +64,6 @@ def transfer_warnings(
     return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
 
 
-def existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
-    """Return the smallest balance, raw; of a native asset the one that the runtime names."""
-    if asset.kind == "native" and table is not None:
-        with suppress(InvalidRequest):
-            constant = table.constant("Balances", "ExistentialDeposit")
-            if isinstance(constant, int):
-                return constant
-    return asset.existential_deposit
-
-
 def _may_take_deposit(transfer: Transfer, arriving: "Asset") -> bool:
     facts = trust_of(transfer.destination)
     return (
@@ -98,7 +87,7 @@ def _small_amount(
 
     BelowLeast if it doesn't reach it, less fees that were measured.  With *pays_beside* no fee is taken of it.
     """
-    deposit = existential_deposit(arriving, destination_table)
+    deposit = known_deposit(arriving, destination_table)
     if deposit is None:
         return []
     relay = assets.registry.relay_of(transfer.source)
