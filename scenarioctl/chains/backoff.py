@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import ceil
 
 from scenarioctl.errors import ChainUnreachable
+from scenarioctl.retries import delay_after
 
 #: Shortest and longest delay between two attempts, in seconds.
 _SHORTEST, _LONGEST = 0.5, 30.0
@@ -54,8 +55,8 @@ class Backoff:
         if self._failures and self._clock() < self._next:
             # Several began before the first of them failed: that is one failure.
             return
-        wait = min(_SHORTEST * 2**self._failures, _LONGEST)
-        self._failures = min(self._failures + 1, 16)
+        self._failures += 1
+        wait = delay_after(self._failures, first=_SHORTEST, longest=_LONGEST)
         self._next = self._clock() + wait * (0.75 + self._chance() / 4)
 
     def gave_up(self) -> None:

@@ -1,7 +1,6 @@
 """Sends the requests of http steps and notifications, and retries them if that may help."""
 
 import asyncio
-import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest
 from scenarioctl.outgoing.guard import Guard
+from scenarioctl.retries import delay_after
 
 if TYPE_CHECKING:
     from scenarioctl.outgoing.metering import RoundRobin
@@ -66,8 +66,7 @@ class Outgoing:
                     raise RequestFailed(f"{failed}{times}") from None
                 pause = failed.pause
                 if pause is None:
-                    # Jitter: runs that failed together don't retry together.
-                    pause = min(_PAUSE * 2 ** (tries - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)  # noqa: S311
+                    pause = delay_after(tries, first=_PAUSE, longest=_LONGEST_PAUSE, jitter=True)
                 elif pause > _LONGEST_PAUSE:
                     raise RequestFailed(f"{failed} and asks to wait {pause:.0f} s") from None
             else:

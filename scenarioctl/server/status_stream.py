@@ -1,23 +1,20 @@
 """`/api/status/events`: what the page's home shows, as it changes."""
 
 import asyncio
-import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.server.access import Access
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.streams import Follower, Following, Stream, send, write_event
+from scenarioctl.server.streams import Follower, Following, Stream, repeat, send, write_event
 
 if TYPE_CHECKING:
     from scenarioctl.operations.status import ChainState
-
-log = logging.getLogger("scenarioctl.http")
 
 #: Seconds between two reads of the store: at least, and at most, since drafts expire without a write.
 _LEAST, _MOST = 1.0, 10.0
@@ -47,8 +44,11 @@ class StatusPoller:
         if self._listeners == 1:
             self.events.clear()
             self._states = {}
+            # Clients are told of a store that is away by what they don't hear.
+            trouble, bug = "the status stream cannot be read", "bug in the status stream"
             self._tasks = [
-                asyncio.create_task(_repeat(work)) for work in (self._read_store, self._ask_chains)
+                asyncio.create_task(repeat(work, _CHAINS, trouble=trouble, bug=bug))
+                for work in (self._read_store, self._ask_chains)
             ]
 
     def leave(self) -> None:
@@ -115,22 +115,6 @@ class StatusPoller:
 
     def _tell_chains(self) -> None:
         self._publish("chains", {"chains": list(self._states.values())})
-
-
-async def _repeat(work: Callable[[], Awaitable[None]]) -> None:
-    """Do *work* again and again, whatever fails: clients are told of a store that is away by what they don't hear."""
-    trouble = ""
-    while True:
-        try:
-            await work()
-            trouble = ""
-            continue
-        except ScenarioctlError as error:
-            if trouble != (trouble := str(error)):
-                log.warning("the status stream cannot be read: %s", error)
-        except Exception:
-            log.exception("bug in the status stream")
-        await asyncio.sleep(_CHAINS)
 
 
 class StatusStream(Stream):

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -81,7 +81,11 @@ class Follower:
             raise RateLimited(f"{reason}; try again in 5 seconds", details={"retry_after": 5})
         self._metrics.streams += 1
         if self._looking is None:
-            self._looking = asyncio.create_task(self._look())
+            trouble, bug = (
+                "event streams cannot read changes of the store",
+                "bug while polling the store for changes",
+            )
+            self._looking = asyncio.create_task(repeat(self._look, _PAUSE, trouble=trouble, bug=bug))
 
     def leave(self) -> None:
         self._metrics.streams -= 1
@@ -94,24 +98,32 @@ class Follower:
         return self._changed
 
     async def _look(self) -> None:
-        trouble = ""
-        while True:
-            try:
-                token = await self.app.store.change_token()
-                trouble = ""
-            except ScenarioctlError as error:
-                # Keep streams open while the store is locked; /readyz reports a lasting problem.
-                if trouble != (trouble := str(error)):
-                    log.warning("event streams cannot read changes of the store: %s", error)
-                token = None
-            except Exception:
-                log.exception("bug while polling the store for changes")
-                token = None
+        token = None
+        try:
+            token = await self.app.store.change_token()
+        finally:
+            # Streams stay open while the store is locked; /readyz reports a lasting problem.
             if token != self._token or token is None:
                 self._token = token
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
-            await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_PAUSE)
+
+
+async def repeat(work: Callable[[], Awaitable[None]], pause: float, *, trouble: str, bug: str) -> None:
+    """Do *work* again and again, after *pause* seconds if it failed: as *trouble*, each reason is logged once, or as a *bug*."""
+    reason = ""
+    while True:
+        try:
+            await work()
+            reason = ""
+            continue
+        except ScenarioctlError as error:
+            if reason != (reason := str(error)):
+                log.warning("%s: %s", trouble, error)
+        except Exception:
+            log.exception(bug)
+        await asyncio.sleep(pause)
 
 
 class Ended(Exception):

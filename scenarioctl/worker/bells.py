@@ -12,6 +12,7 @@ from typing import Protocol
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND
+from scenarioctl.worker.chores import Attempts
 from scenarioctl.worker.legs import Legs
 
 log = logging.getLogger("scenarioctl.worker")
@@ -71,7 +72,7 @@ class EmbeddedBell:
         self._last_beat = time.monotonic()
         self._wake = asyncio.Event()
         self._not_before = 0
-        self._retry = self._pace.retry
+        self._attempts = Attempts(trouble="no job can be begun", pace=legs.pace, counts=legs.counts)
         #: The store is being asked: another process may lock it, which is no fault of the loop.
         self._at_store = False
 
@@ -134,7 +135,7 @@ class EmbeddedBell:
             return self._pace.poll
         finally:
             self._at_store = False
-        self._retry = self._pace.retry
+        self._attempts.failures = 0
         return wait
 
     async def _begin(self, limit: int) -> float:
@@ -149,10 +150,7 @@ class EmbeddedBell:
         return self._pace.poll if left is None else min(self._pace.poll, max(0, left) / SECOND)
 
     def _back_off(self, error: Exception) -> None:
-        self._legs.counts.store_errors += 1
-        self._not_before = self._monotonic() + round(self._retry * SECOND)
-        log.error("no job can be begun; retrying in %.1f s: %s", self._retry, error)
-        self._retry = min(self._retry * 2, self._pace.patience)
+        self._not_before = self._monotonic() + round(self._attempts.failed(error) * SECOND)
 
     async def _rest(self, seconds: float) -> None:
         waits = (asyncio.ensure_future(self._app.sleep(seconds)), asyncio.ensure_future(self._wake.wait()))

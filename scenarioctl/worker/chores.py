@@ -2,8 +2,12 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from scenarioctl.errors import ScenarioctlError
+from scenarioctl.retries import delay_after
+from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.pace import Pace
 
 log = logging.getLogger("scenarioctl.worker")
 
@@ -30,3 +34,23 @@ async def guard(action: Callable[[], Awaitable[None]], trouble: str) -> None:
         log.error("%s: %s", trouble, error)  # noqa: TRY400 - nothing to trace, the sentence says it
     except Exception:
         log.exception(trouble)
+
+
+@dataclass(kw_only=True)
+class Attempts:
+    """Attempts at the store: each that fails is counted and logged as *trouble*, and delays the next one."""
+
+    trouble: str
+    pace: Pace
+    counts: Counts
+    level: int = logging.ERROR
+    #: Failures in a row.
+    failures: int = 0
+
+    def failed(self, error: BaseException | str) -> float:
+        """Return the seconds until the next attempt."""
+        self.counts.store_errors += 1
+        self.failures += 1
+        delay = delay_after(self.failures, first=self.pace.retry, longest=self.pace.patience)
+        log.log(self.level, "%s; retrying in %.1f s: %s", self.trouble, delay, error)
+        return delay

@@ -26,6 +26,7 @@ from scenarioctl.model.jobs import (
 from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
+from scenarioctl.worker.chores import Attempts
 from scenarioctl.worker.counts import Counts
 from scenarioctl.worker.notices import notices_of_run
 from scenarioctl.worker.pace import Pace
@@ -337,16 +338,14 @@ class RunningLeg:
 
     async def _until_stored(self, write: Callable[[], Awaitable[T]]) -> T:
         """Return what *write* returns, which is retried until the store takes it."""
-        delay = self._pace.retry
+        trouble = f"a run of job {self.leg.job.id} can't be stored"
+        attempts = Attempts(trouble=trouble, pace=self._pace, counts=self._counts)
         while True:
             try:
                 return await write()
             except ScenarioctlError as error:
-                self._counts.store_errors += 1
-                trouble = "a run of job %s can't be stored; retrying in %.1f s: %s"
-                log.error(trouble, self.leg.job.id, delay, error)  # noqa: TRY400
+                delay = attempts.failed(error)
             await self._app.sleep(delay)
-            delay = min(delay * 2, self._pace.patience)
 
     async def _log_soon(self) -> None:
         await self._app.sleep(_SHORT)

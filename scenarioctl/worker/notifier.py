@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import random
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -12,6 +11,7 @@ from scenarioctl.errors import NotFound, RequestFailed, ScenarioctlError
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.notifications import NotificationEvent, QueuedNotification, describe_target
 from scenarioctl.outgoing.notifications import Message, build_request, page_of
+from scenarioctl.retries import delay_after
 from scenarioctl.worker.chores import guard
 from scenarioctl.worker.counts import Counts
 
@@ -172,9 +172,9 @@ class Notifier:
             await self._app.store.outbox().drop(notification)
             self._counts.notifications_given_up += 1
             return
-        pause = min(FIRST_PAUSE * 3 ** min(attempts, 20), LONGEST_PAUSE)
-        # Jitter: notifications that failed together are not repeated together.
-        pause = round(pause * random.uniform(0.75, 1.25))  # noqa: S311
+        pause = round(
+            delay_after(attempts + 1, first=FIRST_PAUSE, longest=LONGEST_PAUSE, factor=3, jitter=True)
+        )
         await self._app.store.outbox().retry(notification, due=now + pause, error=reason)
         self._ask_until = max(self._ask_until, now + pause + _ASKING)
         self._counts.notifications_failed += 1

@@ -22,6 +22,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores.postgres.connections import find_pooler
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, make_engine, moment
+from scenarioctl.worker.chores import Attempts
 from scenarioctl.worker.legs import Legs
 
 log = logging.getLogger("scenarioctl.worker")
@@ -63,7 +64,7 @@ class ProcrastinateBell:
         self._pace = legs.pace
         self._capacity = capacity
         self._begun = 0
-        self._retry = self._pace.retry
+        self._attempts = Attempts(trouble="jobs can't be fetched", pace=legs.pace, counts=legs.counts)
         self._stopping = False
         self._pool: AsyncConnectionPool[Any] | None = None
         #: procrastinate's worker, which may still wait for its tasks at the stop.
@@ -82,9 +83,10 @@ class ProcrastinateBell:
                 serving = self._serving = asyncio.create_task(self._serve(), name="procrastinate")
                 await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
                 if serving.done():
-                    self._back_off(serving.exception())
+                    error = serving.exception()
+                    delay = self._attempts.failed(_ENDED if error is None else self._explain(error))
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(self._retry):
+                        async with asyncio.timeout(delay):
                             await stop.wait()
         finally:
             self._stopping = True
@@ -153,25 +155,26 @@ class ProcrastinateBell:
 
     async def _take(self, job: str, leg: int) -> None:
         task = await self._begin(job, leg)
-        self._retry = self._pace.retry
+        self._attempts.failures = 0
         if task is not None:
             self._begun += 1
             await asyncio.wait({task})
 
     async def _begin(self, job: str, leg: int) -> "asyncio.Task[None] | None":
         """Begin the leg, as soon as the store answers."""
-        delay = self._pace.retry
+        legs = self._legs
+        attempts = Attempts(
+            trouble=f"job {job} can't begin", pace=legs.pace, counts=legs.counts, level=logging.WARNING
+        )
         while not self._stopping:
             try:
-                return await self._legs.begin(job, leg)
+                return await legs.begin(job, leg)
             except ScenarioctlError as error:
-                self._legs.counts.store_errors += 1
-                log.warning("job %s can't begin; retrying in %.1f s: %s", job, delay, error)
+                delay = attempts.failed(error)
             except Exception:
                 log.exception("a bug showed when job %s began", job)
                 return None
             await self._app.sleep(delay)
-            delay = min(delay * 2, self._pace.patience)
         raise _Stopping
 
     def _make_engine(self) -> App:
@@ -204,12 +207,6 @@ class ProcrastinateBell:
             self._pool = None
             # It would go on with the pool that is closed.
             self._engine = self._make_engine()
-
-    def _back_off(self, error: BaseException | None) -> None:
-        self._legs.counts.store_errors += 1
-        reason = self._explain(error) if error is not None else _ENDED
-        log.error("jobs can't be fetched; retrying in %.1f s: %s", self._retry, reason)
-        self._retry = min(self._retry * 2, self._pace.patience)
 
     def _explain(self, error: BaseException) -> BaseException:
         """Return what an error of procrastinate's connections means to a user, as far as that is known."""
