@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.run import ACCOUNT, BOB, each, report, run, seconds
 from scenarioctl.application import Application
-from scenarioctl.chains.connection import Connection
+from scenarioctl.chains.connection import NodeConnection
 from scenarioctl.config import load_settings
 
 RUNNER = asyncio.Runner()
@@ -52,7 +52,7 @@ def genesis_of(endpoint: str) -> str:
     from scenarioctl.chains.registry import Chain
 
     chain = Chain(name="probe", title="", role="parachain", relay="", symbol="UNIT", decimals=12)
-    connection = RUNNER.run(Connection.open(chain, endpoint))
+    connection = RUNNER.run(NodeConnection.open(chain, endpoint))
     try:
         return str(RUNNER.run(connection.call("chain_getBlockHash", 0)))
     finally:

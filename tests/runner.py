@@ -5,7 +5,7 @@ import atexit
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from scenarioctl.chains.connection import Connection, Request
+from scenarioctl.chains.connection import NodeConnection, Request
 from scenarioctl.chains.registry import Registry
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class BlockingConnection:
 
     def __init__(self, url: str, **chain: Any) -> None:
         plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url], **chain}
-        self._connection = finish(Connection.open(Registry({"probe": plain}).find("probe"), url))
+        self._connection = finish(NodeConnection.open(Registry({"probe": plain}).find("probe"), url))
 
     def call(self, method: str, *params: Any) -> Any:
         return self.call_many([(method, params)])[0]

@@ -13,7 +13,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
     ALL,
     CAROL,
@@ -243,7 +243,7 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
             origin=origin, destination=chain, place="", location=None, version=5, instructions=(), data=b""
         ),
     )
-    entry = Entry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
+    entry = LedgerEntry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
     ledger = HopLedger(hop=hop, entries=[entry])
     tried = trial("hydraDx", clients=lambda _: Registry5(limit), ledgers=[ledger, ledger])
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.chains.client import Client
-from scenarioctl.chains.connection import Connection, Timeouts
+from scenarioctl.chains.connection import NodeConnection, Timeouts
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
@@ -647,7 +647,7 @@ def test_an_interruption_says_that_it_may_have_been_sent(send: Send, monkeypatch
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scenarioctl.chains.connection.Connection._result", interrupt_after(5, interrupt))
+    monkeypatch.setattr("scenarioctl.chains.connection.NodeConnection._result", interrupt_after(5, interrupt))
 
     with Node(answers()) as node:
         ended = send(node, GOOD)
@@ -659,10 +659,10 @@ def test_an_interruption_says_that_it_may_have_been_sent(send: Send, monkeypatch
 
 def interrupt_after(count: int, interrupt: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reading of answers that is interrupted at the answer number *count*."""
-    read = Connection._result
+    read = NodeConnection._result
     left = [count]
 
-    def result(connection: Connection, answer: dict[str, Any], method: str) -> Any:
+    def result(connection: NodeConnection, answer: dict[str, Any], method: str) -> Any:
         left[0] -= 1
         return read(connection, answer, method) if left[0] else interrupt()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.contracts.metadata import Message, describe_contract, ink_version
+from scenarioctl.contracts.metadata import ContractMessage, describe_contract, ink_version
 from scenarioctl.errors import InvalidRequest
 from tests.conftest import DATA, SHARED, examples
 from tests.messages import Says, says
@@ -53,7 +53,7 @@ def read(name: str) -> Any:
     return json.loads((OWN / name).read_text())
 
 
-def outline(messages: tuple[Message, ...]) -> list[str]:
+def outline(messages: tuple[ContractMessage, ...]) -> list[str]:
     return [
         f"{one.selector} {one.function_name}({', '.join(one.args)}){'!' * one.mutates}" for one in messages
     ]
@@ -86,8 +86,8 @@ def test_a_real_file_of_version_1_is_refused_by_its_version() -> None:
 
 def test_a_message_is_told_whole() -> None:
     assert describe_contract(read("counter-v3.json")) == (
-        Message(function_name="add", selector="0x00000010", mutates=True, args=("by: i32",)),
-        Message(
+        ContractMessage(function_name="add", selector="0x00000010", mutates=True, args=("by: i32",)),
+        ContractMessage(
             function_name="reward",
             selector="0x00000011",
             mutates=True,
@@ -401,4 +401,4 @@ def test_whatever_is_changed_in_a_file_the_answer_is_messages_or_one_sentence(da
         assert str(error).startswith("abiJson")
         assert "\n" not in str(error)
     else:
-        assert all(isinstance(message, Message) for message in messages)
+        assert all(isinstance(message, ContractMessage) for message in messages)

@@ -10,7 +10,7 @@ from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.ledger import Entry, HopLedger
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import trial
 from tests.messages import says
 from tests.network import table_of
@@ -37,7 +37,7 @@ class Client:
 
 def dust(*events: Event, value: int = 0, account: bytes = ALICE_KEY, system: bool = False) -> Findings:
     """Return what is found where the sender, or another *account*, gets *value*."""
-    entry = Entry(account=account, asset=USDT, value=value, identity="", system=system)
+    entry = LedgerEntry(account=account, asset=USDT, value=value, identity="", system=system)
     ledger = HopLedger(hop=DryRunResult(chain=HUB, events=events), entries=[entry] if value else [])
     tried = trial("assetHub", clients=lambda _: Client(), hops=[ledger.hop], ledgers=[ledger])
     finish(check_dust(tried))

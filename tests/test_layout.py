@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.render.editor_positions import keep_positions
-from scenarioctl.render.geometry import Box, Layout, Leg, Point, Size, Spacing
+from scenarioctl.render.geometry import Box, EdgePiece, Layout, Point, Size, Spacing
 from scenarioctl.render.layout import lay_out
 from scenarioctl.render.svg import SPACING
 
@@ -35,7 +35,7 @@ def overlaps(boxes: Sequence[Box], gap: float = 0) -> list[tuple[Box, Box]]:
     return [(one, other) for one, other in combinations(boxes, 2) if one.overlaps(other, gap)]
 
 
-def points_of(leg: Leg) -> list[Point]:
+def points_of(leg: EdgePiece) -> list[Point]:
     """Return points along a leg, close enough to tell what it passes."""
     if not leg.curved:
         return list(leg.points)

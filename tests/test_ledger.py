@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.ledger import Entry, HopLedger, markets
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry, markets
 from scenarioctl.transactions.simulation.recipients import check_kept
 from tests.check_rules import trial
 from tests.messages import says
@@ -70,7 +70,7 @@ def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any,
 
     asset = ASSETS.find(DEX, "10")
     events = () if event is None else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
-    entry = Entry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
+    entry = LedgerEntry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
     ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
     tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger], named=frozenset((BOB_KEY,)))
 

@@ -35,7 +35,7 @@ from scenarioctl.operations.job_changes import RescheduleJob, reschedule_job
 from scenarioctl.operations.jobs import JobStatus, StartJob, StopJob, job_status, start_job, stop_job
 from scenarioctl.operations.notifications import SendTestNotification, send_test_notification
 from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
-from scenarioctl.outgoing.notifications import TEST, Message, build_request
+from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
 from scenarioctl.worker import notifier
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.pace import Pace
@@ -137,7 +137,7 @@ class TestTargets:
         assert describe_target(url, "slack") == shown
 
 
-MESSAGE = Message(
+MESSAGE = NotificationText(
     id="msg_2KWPBgLlAfxdpx2AI54pPJ85f4W",
     event=NotificationEvent.DRAFT_READY,
     created=1_674_087_231 * SECOND,
@@ -150,7 +150,9 @@ MESSAGE = Message(
 )
 
 
-def built(message: Message, format: str = "json", secret: str = SECRET) -> tuple[dict[str, str], str]:
+def built(
+    message: NotificationText, format: str = "json", secret: str = SECRET
+) -> tuple[dict[str, str], str]:
     request = build_request(
         message, url=HOOK.url, format=format, secret=secret, now=1_674_087_231 * SECOND + 999
     )

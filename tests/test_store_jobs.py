@@ -624,7 +624,7 @@ class TestEveryStore:
         lines = runs.Lines(job=FIRST.id, texts=("y" * 3000,), written=NOW, retention=few)
         assert isinstance(store, Store)
         for noted in range(5):
-            mark = runs.Mark(epoch=claimed.job.epoch, lines=lines, noted=noted)
+            mark = runs.LegProgress(epoch=claimed.job.epoch, lines=lines, noted=noted)
             assert run(store.write(partial(runs.mark_lines, [mark]))) == [True]
         assert texts(store) == ["y" * 3000] * 2
 

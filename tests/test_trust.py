@@ -14,7 +14,13 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer import route_rows, routes
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import PROOFS, ROWS_BY_KIND, RouteRow, routes_from, sources
+from scenarioctl.transactions.transfer.route_rows import (
+    PROOFS,
+    ROWS_BY_KIND,
+    AssetRoute,
+    routes_from,
+    sources,
+)
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import Route, identity_of, resolve
 from tests.messages import says
@@ -182,7 +188,7 @@ BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 UNPROVEN = f"no such transfer has been proven to arrive{BY_CHECK}"
 
 
-def of_row(row: RouteRow) -> Transfer:
+def of_row(row: AssetRoute) -> Transfer:
     source = REGISTRY.find(row.source)
     asset = ASSETS.at(source, row.asset)
     assert asset is not None, f"{row.name}: {row.source} lists no such asset"
@@ -190,7 +196,7 @@ def of_row(row: RouteRow) -> Transfer:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_row_names_the_way_that_the_facts_allow(row: RouteRow) -> None:
+def test_every_row_names_the_way_that_the_facts_allow(row: AssetRoute) -> None:
     wanted = of_row(row)
 
     route = resolve(wanted, REGISTRY)
@@ -205,7 +211,7 @@ def test_every_row_names_the_way_that_the_facts_allow(row: RouteRow) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_opens_its_transfers_always_or_by_a_check(row: RouteRow) -> None:
+def test_a_row_opens_its_transfers_always_or_by_a_check(row: AssetRoute) -> None:
     wanted = of_row(row)
     if row.opens in ("always", "state"):
         assert find_route(wanted, ASSETS, fee_settled=True).row == row
@@ -225,7 +231,7 @@ def test_a_row_opens_always_only_with_a_proof_and_enough_sources() -> None:
             assert len(row.sources) > (identity_of(of_row(row)) != ""), row
 
 
-def without(monkeypatch: pytest.MonkeyPatch, row: RouteRow, instead: RouteRow | None = None) -> None:
+def without(monkeypatch: pytest.MonkeyPatch, row: AssetRoute, instead: AssetRoute | None = None) -> None:
     kept = dict(routes_from(row.source))
     if instead is None:
         del kept[row.destination, row.asset]
@@ -235,7 +241,7 @@ def without(monkeypatch: pytest.MonkeyPatch, row: RouteRow, instead: RouteRow | 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, row: RouteRow) -> None:
+def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, row: AssetRoute) -> None:
     without(monkeypatch, row)
 
     with pytest.raises(InvalidRequest) as refused:
@@ -250,7 +256,7 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_that_names_another_way_opens_nothing(monkeypatch: pytest.MonkeyPatch, row: RouteRow) -> None:
+def test_a_row_that_names_another_way_opens_nothing(monkeypatch: pytest.MonkeyPatch, row: AssetRoute) -> None:
     other = "LocalReserve" if row.way == "Teleport" else "Teleport"
     without(monkeypatch, row, replace(row, way=other))
     wanted = of_row(row)
@@ -275,7 +281,7 @@ KINDS = {"relay": "rigrelay", "asset_hub": "righub", "hydration": "rigdex", "sys
 
 @pytest.mark.parametrize("row", ROWS_BY_KIND, ids=lambda row: row.name)
 def test_chains_of_config_toml_have_the_routes_of_their_kind(
-    monkeypatch: pytest.MonkeyPatch, row: RouteRow
+    monkeypatch: pytest.MonkeyPatch, row: AssetRoute
 ) -> None:
     relay_assets: dict[str, object] = dict.fromkeys(KINDS, "KSM")
     other_assets: dict[str, object] = {"asset_hub": 1984, "hydration": 10}
@@ -342,7 +348,7 @@ class TestOverTheAssetHubBetweenTwoParachains:
         assert str(refused.value).endswith(UNPROVEN)
 
     def test_it_names_the_remote_reserve(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = RouteRow(
+        row = AssetRoute(
             source="hydration",
             destination="hydration",
             asset="1/Here",

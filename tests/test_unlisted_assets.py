@@ -13,7 +13,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation import credits
-from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival
+from scenarioctl.transactions.simulation.arrival import ComputedArrival, compute_arrival
 from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.ledger import read_ledger
@@ -304,10 +304,10 @@ def test_only_the_computed_amount_proves_it(
     ]
     tried = transfer_trial(hops, recognize_credit(hops, wanted, ASSETS))
 
-    async def compute(*_: Any) -> Arrival:
+    async def compute(*_: Any) -> ComputedArrival:
         if computed is None:
             raise Inconclusive("no price")
-        return Arrival(fees=(), assets={USDT.removeprefix("1/"): computed})
+        return ComputedArrival(fees=(), assets={USDT.removeprefix("1/"): computed})
 
     monkeypatch.setattr(credits, "compute_arrival", compute)
     finish(credits.check_transfer(tried, wanted))
@@ -425,7 +425,7 @@ def over_hub(left: int) -> list[DryRunResult]:
     ]
 
 
-async def arrival_over_hub(left: int, price: int | None) -> Arrival:
+async def arrival_over_hub(left: int, price: int | None) -> ComputedArrival:
     tried = trial("hydraDx", clients=lambda chain: Hub(chain, price))
     ledgers = [await read_ledger(tried, hop) for hop in over_hub(left)]
     return await compute_arrival(tried.clients, ledgers)

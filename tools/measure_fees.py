@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.application import Application
-from scenarioctl.chains.connection import Connection
+from scenarioctl.chains.connection import NodeConnection
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
@@ -132,7 +132,7 @@ async def _application(urls: list[str]) -> Application:
     place = "PalletInstance(50)/GeneralIndex(1984)"
     for chain, url in zip(config.values(), urls, strict=True):
         plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url]}
-        probe = await Connection.open(Registry({"probe": plain}).find("probe"), url)
+        probe = await NodeConnection.open(Registry({"probe": plain}).find("probe"), url)
         genesis, properties = await probe.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
         await probe.close()
         symbol, decimals = properties["tokenSymbol"], properties["tokenDecimals"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import TRUST, TrustFacts
-from scenarioctl.transactions.transfer.route_rows import PROOFS, RouteRow, routes_from, sources
+from scenarioctl.transactions.transfer.route_rows import PROOFS, AssetRoute, routes_from, sources
 
 _HEAD = """\
 # Routes
@@ -84,7 +84,7 @@ def routes_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(row: RouteRow, source: Chain, assets: Assets) -> str:
+def _row(row: AssetRoute, source: Chain, assets: Assets) -> str:
     asset = assets.at(source, row.asset)
     named = f"`{row.asset}`" if asset is None else f"{asset.own_symbol or asset.symbol} (`{row.asset}`)"
     if asset is not None and asset.kind == "native":

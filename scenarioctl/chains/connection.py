@@ -94,7 +94,7 @@ class Exchange:
         return f"{method} and {more} more" if more else method
 
 
-class Connection:
+class NodeConnection:
     """One endpoint of a chain: genesis checked, and the version of its runtime known.  For one exchange at a time."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Connection:
         self._notices: list[tuple[int, dict[str, Any]]] = []
 
     @classmethod
-    async def open(cls, chain: Chain, endpoint: str, timeouts: Timeouts = TIMEOUTS) -> "Connection":
+    async def open(cls, chain: Chain, endpoint: str, timeouts: Timeouts = TIMEOUTS) -> "NodeConnection":
         """Return a connection to *endpoint*; ChainUnreachable if it does not answer, or serves another chain."""
         # aiohttp takes longer to import than all the rest of a command.
         from scenarioctl.chains.websocket import open_websocket
@@ -334,7 +334,9 @@ class Connection:
         raise NodeError(self.endpoint, method, error)
 
 
-async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequence[str] = ()) -> Connection:
+async def connect(
+    chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequence[str] = ()
+) -> NodeConnection:
     """Return a connection to the first endpoint of *chain* that answers and serves that chain.
 
     Endpoints are tried in the order of the registry, each a moment after the one before it or as soon as that one fails, so
@@ -347,7 +349,7 @@ async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequenc
         raise ChainUnreachable(
             f"{chain.name} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
         )
-    attempts: list[asyncio.Task[Connection]] = []
+    attempts: list[asyncio.Task[NodeConnection]] = []
     try:
         winner = await _race(chain, waiting, timeouts, attempts)
     except BaseException:
@@ -362,13 +364,13 @@ async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequenc
 
 
 async def _race(
-    chain: Chain, waiting: list[str], timeouts: Timeouts, attempts: list[asyncio.Task[Connection]]
-) -> Connection:
+    chain: Chain, waiting: list[str], timeouts: Timeouts, attempts: list[asyncio.Task[NodeConnection]]
+) -> NodeConnection:
     """Return the first connection that opens, and leave in *attempts* those that are still being opened."""
     reasons: list[str] = []
     while waiting or attempts:
         if waiting:
-            attempts.append(asyncio.create_task(Connection.open(chain, waiting.pop(0), timeouts)))
+            attempts.append(asyncio.create_task(NodeConnection.open(chain, waiting.pop(0), timeouts)))
         await asyncio.wait(
             attempts, timeout=timeouts.stagger if waiting else None, return_when=asyncio.FIRST_COMPLETED
         )
@@ -385,11 +387,11 @@ async def _race(
     raise ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
 
 
-async def _give_up(attempts: Sequence[asyncio.Task[Connection]]) -> None:
+async def _give_up(attempts: Sequence[asyncio.Task[NodeConnection]]) -> None:
     for attempt in attempts:
         attempt.cancel()
     for outcome in await asyncio.gather(*attempts, return_exceptions=True):
-        if isinstance(outcome, Connection):
+        if isinstance(outcome, NodeConnection):
             await outcome.abort()
 
 

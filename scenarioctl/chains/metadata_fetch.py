@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from scenarioctl.chains.connection import Connection
+from scenarioctl.chains.connection import NodeConnection
 from scenarioctl.errors import ChainRefused, InvalidRequest, shorten
 
 
@@ -17,7 +17,7 @@ def host_of(endpoint: str) -> str:
 
 
 async def fetch_metadata(
-    connection: Connection, block: str | None, versions: Sequence[int] = (16, 15, 14)
+    connection: NodeConnection, block: str | None, versions: Sequence[int] = (16, 15, 14)
 ) -> bytes:
     """Return the newest metadata of *versions* that the node, at *block* or its best one, has."""
     at = () if block is None else (block,)

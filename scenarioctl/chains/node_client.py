@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from scenarioctl.chains.connection import SMALL, Connection, Request
+from scenarioctl.chains.connection import SMALL, NodeConnection, Request
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.rpc_errors import NodeTimeout
 from scenarioctl.chains.tables import Runs, runtime_of
@@ -36,9 +36,9 @@ class NodeClient:
         self._pool = pool
         self._turn = asyncio.Lock()
         #: Borrowed for an exchange, or kept for as long as subscriptions go on.
-        self._connection: Connection | None = None
+        self._connection: NodeConnection | None = None
         #: The connection of the last exchange, which another client may use by now.
-        self._last: Connection | None = None
+        self._last: NodeConnection | None = None
         #: The endpoint that is tried last when a connection is opened next.
         self._avoided = ""
         #: The runtime of the newest table: requests are encoded with its types.
@@ -175,7 +175,7 @@ class NodeClient:
                 finally:
                     self._pool.end_turn(subscription=True)
 
-    async def _open(self) -> Connection:
+    async def _open(self) -> NodeConnection:
         """Return the connection if it answered a moment ago, else a new one."""
         connection = self._connection
         avoid = self._avoided
@@ -194,7 +194,7 @@ class NodeClient:
             self._avoided = ""
         return self._of_same_runtime(self._connection)
 
-    def _of_same_runtime(self, connection: Connection) -> Connection:
+    def _of_same_runtime(self, connection: NodeConnection) -> NodeConnection:
         """Refuse *connection* if its node has another runtime than the earlier answers came from."""
         before, now = self._runs, runtime_of(connection.version)
         if before is not None and before != now:
@@ -223,7 +223,7 @@ class NodeClient:
             return await self._read_elsewhere(connection, lambda other: other.call_many(requests))
         return await other.call_many(requests)
 
-    async def _replace(self, connection: Connection) -> Connection | None:
+    async def _replace(self, connection: NodeConnection) -> NodeConnection | None:
         """Open another connection in place of *connection*, which is kept if no other can be had."""
         try:
             other = await self._pool.open(self.timeouts, connection.endpoint)
@@ -236,7 +236,7 @@ class NodeClient:
         self._connection = other
         return other
 
-    async def _read(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _read(self, ask: Callable[[NodeConnection], Awaitable[T]]) -> T:
         """Call *ask*, and once more on another connection if this one is lost."""
         connection = await self._open()
         try:
@@ -244,7 +244,9 @@ class NodeClient:
         except ChainUnreachable:
             return await self._read_elsewhere(connection, ask)
 
-    async def _read_elsewhere(self, connection: Connection, ask: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _read_elsewhere(
+        self, connection: NodeConnection, ask: Callable[[NodeConnection], Awaitable[T]]
+    ) -> T:
         """Call *ask* on a new connection in place of *connection*, which is lost."""
         await self.close()
         self._connection = other = await self._pool.open(self.timeouts, connection.endpoint)

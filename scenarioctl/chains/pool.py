@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scenarioctl.chains.backoff import Backoff
-from scenarioctl.chains.connection import TIMEOUTS, Connection, Timeouts, connect
+from scenarioctl.chains.connection import TIMEOUTS, NodeConnection, Timeouts, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Tables
@@ -47,12 +47,12 @@ class Pool:
         #: Seconds for which a runtime version that the node reported is trusted.
         self.believed = 1.0
         #: Idle connections, the most recently used last.
-        self.idle: list[Connection] = []
+        self.idle: list[NodeConnection] = []
         self._size = size
         self._turns = asyncio.Semaphore(size)
         self._subscriptions = asyncio.Semaphore(SUBSCRIPTIONS)
-        self._busy: set[Connection] = set()
-        self._opening: set[asyncio.Task[Connection]] = set()
+        self._busy: set[NodeConnection] = set()
+        self._opening: set[asyncio.Task[NodeConnection]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._retired = self._closed = False
 
@@ -98,7 +98,7 @@ class Pool:
     def end_turn(self, *, subscription: bool) -> None:
         (self._subscriptions if subscription else self._turns).release()
 
-    def borrow(self, last: Connection | None, avoid: str = "") -> Connection | None:
+    def borrow(self, last: NodeConnection | None, avoid: str = "") -> NodeConnection | None:
         """Return the idle connection that is best for a client that used *last* before; None if one must be opened."""
         connection = self._best(last, avoid)
         if connection is not None:
@@ -106,7 +106,7 @@ class Pool:
             self._busy.add(connection)
         return connection
 
-    def _best(self, last: Connection | None, avoid: str) -> Connection | None:
+    def _best(self, last: NodeConnection | None, avoid: str) -> NodeConnection | None:
         idle = [connection for connection in reversed(self.idle) if connection.endpoint != avoid]
         if last in idle:
             return last
@@ -116,19 +116,19 @@ class Pool:
                     return connection
         return next(iter(idle), None)
 
-    async def give_back(self, connection: Connection) -> None:
+    async def give_back(self, connection: NodeConnection) -> None:
         self._busy.discard(connection)
         if self._retired:
             await connection.close()
         else:
             self.idle.append(connection)
 
-    async def discard(self, connection: Connection) -> None:
+    async def discard(self, connection: NodeConnection) -> None:
         """Abort *connection*: a late answer on it would confuse the next client."""
         self._busy.discard(connection)
         await connection.abort()
 
-    async def open(self, timeouts: Timeouts, *avoid: str) -> Connection:
+    async def open(self, timeouts: Timeouts, *avoid: str) -> NodeConnection:
         """Open a connection unless the backoff forbids it; endpoints in *avoid* are tried last."""
         self.backoff.begin()
         try:
@@ -145,12 +145,12 @@ class Pool:
         self.backoff.succeeded()
         return connection
 
-    async def open_second(self, endpoints: tuple[str, ...]) -> Connection:
+    async def open_second(self, endpoints: tuple[str, ...]) -> NodeConnection:
         """Open a connection to one of *endpoints*, which may confirm what another one told."""
         timeouts = replace(self.timeouts, answering=self.timeouts.confirming)
         return await self._connect(replace(self.chain, endpoints=endpoints), timeouts)
 
-    async def _connect(self, chain: Chain, timeouts: Timeouts, *avoid: str) -> Connection:
+    async def _connect(self, chain: Chain, timeouts: Timeouts, *avoid: str) -> NodeConnection:
         self._check_open()
         task = asyncio.create_task(connect(chain, timeouts, avoid=avoid))
         self._opening.add(task)

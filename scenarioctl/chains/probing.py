@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from scenarioctl.chains.connection import TIMEOUTS, Connection
+from scenarioctl.chains.connection import TIMEOUTS, NodeConnection
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 
@@ -54,7 +54,7 @@ async def _ask(found: Probe, chain: Chain, patience: float) -> Probe:
     endpoint = found.endpoint
     timeouts = replace(TIMEOUTS, opening=patience, answering=patience)
     try:
-        connection = await Connection.open(chain, endpoint, timeouts)
+        connection = await NodeConnection.open(chain, endpoint, timeouts)
     except ScenarioctlError as error:
         return replace(found, reason=str(error))
     try:

@@ -234,11 +234,11 @@ def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any
 
 
 def _block_age(app: "Application", one: "Probe") -> tuple[str, float] | None:
-    from scenarioctl.chains.connection import Connection
+    from scenarioctl.chains.connection import NodeConnection
     from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
 
     async def ask() -> Any:
-        connection = await Connection.open(app.registry.find(one.chain), one.endpoint)
+        connection = await NodeConnection.open(app.registry.find(one.chain), one.endpoint)
         try:
             return await connection.call("state_getStorage", TIMESTAMP_NOW)
         finally:

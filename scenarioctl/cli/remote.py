@@ -51,7 +51,7 @@ _ERRORS: Mapping[str, type[ScenarioctlError]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Daemon:
+class DaemonAddress:
     """The address of a daemon."""
 
     #: The URL as given.
@@ -90,7 +90,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def parse_url(url: str) -> Daemon:
+def parse_url(url: str) -> DaemonAddress:
     """Return the address of the daemon in *url*, or raise InvalidRequest."""
     if _USER.match(url):
         # Don't show the URL: it may contain a password.
@@ -105,11 +105,11 @@ def parse_url(url: str) -> Daemon:
     if parts.query or parts.fragment or "?" in url or "#" in url:
         raise InvalidRequest(f"url {shorten(url)} has a query or a fragment, {_EXPECTED}")
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
-        return Daemon(url=url, scheme="unix", path=unquote(parts.path))
+        return DaemonAddress(url=url, scheme="unix", path=unquote(parts.path))
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
         raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}")
-    return Daemon(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
+    return DaemonAddress(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
 
 
 def _is_plain(text: str) -> bool:
@@ -153,7 +153,7 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class DaemonPage:
     """What a daemon answered on one of its pages about itself."""
 
     status: int
@@ -162,7 +162,7 @@ class Page:
     date: float | None
 
 
-def fetch_page(settings: "Settings", path: str) -> Page:
+def fetch_page(settings: "Settings", path: str) -> DaemonPage:
     """Return the page at *path* of the daemon at `url`, whatever its status; DaemonUnreachable if it does not answer."""
     daemon = parse_url(settings.url)
     headers = _headers(settings, daemon, None)
@@ -178,8 +178,8 @@ def fetch_page(settings: "Settings", path: str) -> Page:
     try:
         date = parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
     except ValueError:
-        return Page(status=response.status, body=body, date=None)
-    return Page(status=response.status, body=body, date=date)
+        return DaemonPage(status=response.status, body=body, date=None)
+    return DaemonPage(status=response.status, body=body, date=date)
 
 
 def _seconds_to_wait(request: Any) -> int:
@@ -221,7 +221,7 @@ def _in_path(name: str, value: object) -> str:
     return quote(text, safe="", errors="surrogateescape")
 
 
-def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[str, str]:
+def _headers(settings: "Settings", daemon: DaemonAddress, body: bytes | None) -> dict[str, str]:
     headers = {
         "User-Agent": f"scenarioctl/{__version__}",
         "Accept": "application/json",
@@ -255,7 +255,7 @@ def _is_meant_for(settings: "Settings") -> bool:
     return False
 
 
-def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection:
+def _connect(settings: "Settings", daemon: DaemonAddress) -> http.client.HTTPConnection:
     connection: http.client.HTTPConnection
     if daemon.scheme == "unix":
         connection = _UnixConnection(daemon.path, CONNECTING)
@@ -284,7 +284,7 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
     )
 
 
-def _check_certificate(daemon: Daemon, error: Exception) -> None:
+def _check_certificate(daemon: DaemonAddress, error: Exception) -> None:
     """Raise DaemonUnreachable with instructions if *error* is about an untrusted certificate."""
     import ssl
 
@@ -319,7 +319,7 @@ def _send(
             raise
 
 
-def _broken(daemon: Daemon, endpoint: Endpoint, error: Exception) -> DaemonUnreachable:
+def _broken(daemon: DaemonAddress, endpoint: Endpoint, error: Exception) -> DaemonUnreachable:
     if isinstance(error, (http.client.RemoteDisconnected, http.client.IncompleteRead, OSError)):
         return DaemonUnreachable(
             f"the daemon at {daemon.url} closed the connection before its answer was complete ({_reason(error)}){_doubt(endpoint)}"
@@ -335,7 +335,7 @@ def _doubt(endpoint: Endpoint) -> str:
 
 
 def _read(
-    daemon: Daemon, endpoint: Endpoint, response: http.client.HTTPResponse, text: bytes
+    daemon: DaemonAddress, endpoint: Endpoint, response: http.client.HTTPResponse, text: bytes
 ) -> Result[dict[str, Any]]:
     status = response.status
     if 300 <= status < 400:

@@ -29,7 +29,7 @@ from scenarioctl.cli.shared_options import page_options, transaction_options, ye
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
 if TYPE_CHECKING:
-    from scenarioctl.formats.bagpipes import Entry
+    from scenarioctl.formats.bagpipes import BagpipesScenario
 
 
 @click.group(cls=Group)
@@ -262,7 +262,7 @@ def import_(source: str, **fields: Any) -> None:
     _import_all(entries)
 
 
-def _import_all(entries: "tuple[Entry, ...]") -> None:
+def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
     """Store each scenario of the original API's file under its id; one that is refused keeps no other one out."""
     from scenarioctl.operations.outcomes import OUTCOMES
 

@@ -38,7 +38,7 @@ _WIDELY_KNOWN = frozenset(("AccountId", "Balance", "Hash", "BlockNumber", "Times
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class ContractMessage:
     """A function that can be called on a contract."""
 
     #: As in the metadata: a trait's message is `PSP22::transfer`.
@@ -55,7 +55,7 @@ def ink_version(abi: object) -> int:
     return _locate(abi)[0]
 
 
-def describe_contract(abi: object) -> tuple[Message, ...]:
+def describe_contract(abi: object) -> tuple[ContractMessage, ...]:
     """Return the messages of *abi* in its order; InvalidRequest names what is missing or wrong."""
     _, body, where = _locate(abi)
     spec = _member(body, "spec", dict, where)
@@ -94,7 +94,7 @@ def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
     raise InvalidRequest(f"abiJson has no version, {expected}")
 
 
-def _describe_message(message: object, where: str, types: "_Types") -> Message:
+def _describe_message(message: object, where: str, types: "_Types") -> ContractMessage:
     if not isinstance(message, dict):
         raise InvalidRequest(f"{where} is {name_of(message)}, expected an object")
     label = _label(message, where)
@@ -113,7 +113,7 @@ def _describe_message(message: object, where: str, types: "_Types") -> Message:
         name = _label(arg, place)
         args.append(f"{name}: {types.print_written(arg, f'{where} argument {name_of(name)}')}")
         types.count(len(args[-1]))
-    return Message(function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args))
+    return ContractMessage(function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args))
 
 
 class _Types:

@@ -6,7 +6,7 @@ from scenarioctl.errors import ScenarioctlError
 from scenarioctl.formats.documents import parse_json
 
 
-class Entry(NamedTuple):
+class BagpipesScenario(NamedTuple):
     """One scenario of the file, unchecked."""
 
     #: Its place in the file, for error messages: `urls[3]`.
@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     share: Any
 
 
-def read_bagpipes_store(text: str, *, limit: int) -> tuple[Entry, ...] | None:
+def read_bagpipes_store(text: str, *, limit: int) -> tuple[BagpipesScenario, ...] | None:
     """Return the entries of the file in *text*; None if it is something else."""
     if '"urls"' not in text[:4096] or not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return None
@@ -30,11 +30,11 @@ def read_bagpipes_store(text: str, *, limit: int) -> tuple[Entry, ...] | None:
     return tuple(_read_entry(entry, f"urls[{number}]") for number, entry in enumerate(document["urls"]))
 
 
-def _read_entry(entry: Any, place: str) -> Entry:
+def _read_entry(entry: Any, place: str) -> BagpipesScenario:
     if not isinstance(entry, dict):
-        return Entry(place, None, None)
+        return BagpipesScenario(place, None, None)
     share = entry.get("longUrl")
     if isinstance(share, dict):
         # Old versions of the API kept the whole request body.
         share = share.get("url")
-    return Entry(place, entry.get("shortUrl"), share)
+    return BagpipesScenario(place, entry.get("shortUrl"), share)

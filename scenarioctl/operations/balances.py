@@ -18,7 +18,7 @@ from scenarioctl.operations.results import Result
 if TYPE_CHECKING:
     from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.account_balances import Holding, Holdings
+    from scenarioctl.transactions.account_balances import AssetHolding, Holdings
 
 __all__ = ["read_balances"]
 
@@ -175,12 +175,12 @@ async def _read_chain(
         return error
 
 
-def _is_shown(holding: "Holding") -> bool:
+def _is_shown(holding: "AssetHolding") -> bool:
     """Tell whether a holding is shown unless all are: the native one always, and what is unknown."""
     return holding.asset.kind == "native" or holding.figures is None or not holding.figures.is_zero
 
 
-def _describe(holding: "Holding") -> BalanceRow:
+def _describe(holding: "AssetHolding") -> BalanceRow:
     asset, figures = holding.asset, holding.figures
 
     def amount(name: str) -> Any:

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from scenarioctl.stores.store import Counter
 
 
-class Row(Protocol):
+class NumberedRow(Protocol):
+    """A row that the store gave a number, which is a cursor."""
+
     @property
     def seq(self) -> int: ...
 
 
 async def check_cursor(
-    app: Application, counter: "Counter", after: int, rows: Sequence[Row], *, given: object = None
+    app: Application, counter: "Counter", after: int, rows: Sequence[NumberedRow], *, given: object = None
 ) -> None:
     """Raise StaleCursor for the cursor *after* if its row is lost; *rows* follow behind it, and *given* is what the client has sent.
 

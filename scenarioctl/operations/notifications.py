@@ -55,11 +55,11 @@ async def send_test_notification(app: Application, request: SendTestNotification
 
 
 async def _deliver(app: Application, target: NotificationTarget, id: str) -> Delivery:
-    from scenarioctl.outgoing.notifications import TEST, Message, build_request
+    from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
 
     now = app.clock()
     request = build_request(
-        Message(id=id, event=TEST, created=now, link=app.settings.public_url),
+        NotificationText(id=id, event=TEST, created=now, link=app.settings.public_url),
         url=target.url,
         format=target.format,
         secret=app.settings.notify_secret,

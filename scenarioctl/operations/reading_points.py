@@ -9,6 +9,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.job_runs import span_of_run
+from scenarioctl.operations.lost_cursors import NumberedRow
 from scenarioctl.stores.texts import PORTION
 
 _EXPECTED = "expected a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
@@ -18,12 +19,7 @@ _PORTION = 1000
 LINES = 200
 
 
-class Row(Protocol):
-    @property
-    def seq(self) -> int: ...
-
-
-class Reading(Protocol):
+class RowsRequest(Protocol):
     """The fields of a request that say which lines or drafts it wants."""
 
     @property
@@ -40,7 +36,7 @@ class Reading(Protocol):
     def run(self) -> str | int: ...
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=NumberedRow)
 L = TypeVar("L", LogLine, MempoolEntry)
 
 
@@ -115,7 +111,7 @@ def size_of(row: LogLine | MempoolEntry) -> int:
 
 
 async def read_cursor(
-    app: Application, request: Reading, read: Callable[..., Awaitable[Sequence[L]]], *, of_log: bool
+    app: Application, request: RowsRequest, read: Callable[..., Awaitable[Sequence[L]]], *, of_log: bool
 ) -> tuple[int, int, Callable[[L], bool]]:
     """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
     start = read_number_of(request.after, field="after")

@@ -175,9 +175,9 @@ async def _ask_destinations(
     arrivals = effects.get("arrivals", [])
     if all(each["settled"] for each in arrivals):
         return transaction
-    from scenarioctl.transactions.submission.arrivals import Sender, confirm_arrival, look_for
+    from scenarioctl.transactions.submission.arrivals import MessageSender, confirm_arrival, look_for
 
-    sender = Sender(
+    sender = MessageSender(
         chain=chain,
         account=transaction.account,
         seconds=max(app.clock() - transaction.sent, 0) / 10**9,

@@ -24,7 +24,7 @@ _LONGEST = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class NotificationText:
     """What a notification says."""
 
     id: str
@@ -86,7 +86,7 @@ def page_of(public_url: str, job: str) -> str:
     return f"{public_url.rstrip('/')}/#/create/?diagramData={quote(job)}" if public_url and job else ""
 
 
-def build_request(message: Message, *, url: str, format: str, secret: str, now: int) -> WebRequest:
+def build_request(message: NotificationText, *, url: str, format: str, secret: str, now: int) -> WebRequest:
     """Return the request that delivers *message*; it is signed if there is a *secret*."""
     headers: list[tuple[str, str]] = []
     if format == NotificationFormat.NTFY:
@@ -121,7 +121,7 @@ def _signature(id: str, body: str, *, secret: str, now: int) -> list[tuple[str, 
     return headers
 
 
-def _content(message: Message) -> dict[str, object]:
+def _content(message: NotificationText) -> dict[str, object]:
     return {
         "type": message.event,
         "timestamp": timestamp(message.created),
@@ -138,18 +138,18 @@ def _content(message: Message) -> dict[str, object]:
     }
 
 
-def _headline(message: Message) -> str:
+def _headline(message: NotificationText) -> str:
     style = _STYLES[message.event]
     count = len(message.drafts)
     return style.many.format(count) if style.many and count > 1 else style.one
 
 
-def _title(message: Message) -> str:
+def _title(message: NotificationText) -> str:
     subject = _plain(message.name or message.summary or message.job)
     return f"{_headline(message)}: {subject}" if subject else _headline(message)
 
 
-def _facts(message: Message) -> list[str]:
+def _facts(message: NotificationText) -> list[str]:
     """Return the job, the drafts and the times of a message, in a few words each."""
     facts = [f"job {message.job}"] if message.job else []
     if message.drafts:
@@ -163,7 +163,7 @@ def _facts(message: Message) -> list[str]:
     return [*facts, _time(message.created)]
 
 
-def _ntfy_text(message: Message) -> str:
+def _ntfy_text(message: NotificationText) -> str:
     lines = [
         _plain(message.summary) if message.name else "",
         ", ".join(_facts(message)),
@@ -172,7 +172,7 @@ def _ntfy_text(message: Message) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _slack_text(message: Message) -> str:
+def _slack_text(message: NotificationText) -> str:
     # As code, a name that somebody chose neither mentions anybody nor makes a link.
     subject = " ".join(_code(each) for each in (message.name, message.summary) if each)
     lines = [

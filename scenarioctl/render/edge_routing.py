@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from scenarioctl.render.geometry import Box, Leg, curve
-from scenarioctl.render.layered_graph import Edge, LayeredGraph
+from scenarioctl.render.geometry import Box, EdgePiece, curve
+from scenarioctl.render.layered_graph import GraphEdge, LayeredGraph
 
 #: Parallel lines side by side; further ones share a lane.
 _MOST_LANES = 40
@@ -109,7 +109,7 @@ class RoutedGraph(LayeredGraph):
         arriving.arriving = min(_MOST_LANES, arriving.arriving + len(targets))
         self.corridors[band] = min(_MOST_LANES, self.corridors[band] + len(ordered))
 
-    def _give_way_around(self, edge: Edge) -> None:
+    def _give_way_around(self, edge: GraphEdge) -> None:
         turn = _Turn(edge.source, edge.target, self.band_of[edge.source], self.band_of[edge.target])
         self.arounds[edge.number] = turn
         leaving = self.gutters[self._gutter(turn.start, arriving=False)]
@@ -171,7 +171,7 @@ class RoutedGraph(LayeredGraph):
         lines = self.corridors[band] * spacing.corridor
         return lines if band + 1 == len(self.bands) else spacing.band + lines
 
-    def move_to(self, x: float, y: float, boxes: list[Box | None], ways: list[tuple[Leg, ...]]) -> None:
+    def move_to(self, x: float, y: float, boxes: list[Box | None], ways: list[tuple[EdgePiece, ...]]) -> None:
         """Write the boxes and routes of this part, moved by (x, y), into the whole layout."""
         placed = [self._box(vertex, x, y) for vertex in range(len(self.sizes))]
         for card, box in zip(self.cards, placed, strict=False):
@@ -190,13 +190,13 @@ class RoutedGraph(LayeredGraph):
             x=x + self.x[column], y=line - self.anchor(size), width=width, height=size.height, port=line
         )
 
-    def _way(self, edge: Edge, placed: list[Box], x: float, y: float) -> Iterable[Leg]:
+    def _way(self, edge: GraphEdge, placed: list[Box], x: float, y: float) -> Iterable[EdgePiece]:
         if not edge.through:
             yield self._turn(self.arounds[edge.number], placed, x, y)
         for source, target in pairwise(edge.through):
             start, end = placed[source], placed[target]
             if source >= len(self.cards):
-                yield Leg(points=((start.x, start.port), (start.right, start.port)))
+                yield EdgePiece(points=((start.x, start.port), (start.right, start.port)))
             turn = self.wraps.get((edge.number, source))
             if turn is not None:
                 yield self._turn(turn, placed, x, y)
@@ -206,13 +206,13 @@ class RoutedGraph(LayeredGraph):
             if not self.spacing.square:
                 yield curve(begin, finish)
             elif begin[1] == finish[1]:
-                yield Leg(points=(begin, finish))
+                yield EdgePiece(points=(begin, finish))
             else:
                 lanes = self.gutters[self._gutter(source, arriving=False)]
                 lane = x + lanes.left + self.spacing.leave + self.direct[source] * self.spacing.lane
-                yield Leg(points=(begin, (lane, begin[1]), (lane, finish[1]), finish))
+                yield EdgePiece(points=(begin, (lane, begin[1]), (lane, finish[1]), finish))
 
-    def _turn(self, turn: _Turn, placed: list[Box], x: float, y: float) -> Leg:
+    def _turn(self, turn: _Turn, placed: list[Box], x: float, y: float) -> EdgePiece:
         spacing = self.spacing
         start, end = placed[turn.start], placed[turn.end]
         leaving = self.gutters[self._gutter(turn.start, arriving=False)]
@@ -228,7 +228,7 @@ class RoutedGraph(LayeredGraph):
         else:
             points += [(up, along)]
         points += [(up, end.port), (end.x, end.port)]
-        return Leg(points=tuple(points))
+        return EdgePiece(points=tuple(points))
 
     def _corridor(self, band: int, lane: int) -> float:
         spacing = self.spacing

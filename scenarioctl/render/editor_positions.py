@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from scenarioctl.render.geometry import Box, Layout, Leg, Point, Size, curve, moved, shifted
+from scenarioctl.render.geometry import Box, EdgePiece, Layout, Point, Size, curve, moved, shifted
 
 
 def keep_positions(
@@ -102,7 +102,7 @@ def _any_overlap(boxes: Sequence[Box], gap: float) -> bool:
     return False
 
 
-def _connect(source: Box, target: Box) -> tuple[Leg, ...]:
+def _connect(source: Box, target: Box) -> tuple[EdgePiece, ...]:
     """Return the curve between two cards at any positions."""
     start, end = (source.right, source.port), (target.x, target.port)
     if source is not target and target.x < source.right + 20:

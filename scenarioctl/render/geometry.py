@@ -39,7 +39,7 @@ class Box(NamedTuple):
         )
 
 
-class Leg(NamedTuple):
+class EdgePiece(NamedTuple):
     """A piece of an edge: straight lines with corners, or one cubic curve of four points."""
 
     points: tuple[Point, ...]
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     """All cards and all edges, in the order they were given."""
 
     boxes: tuple[Box, ...]
-    ways: tuple[tuple[Leg, ...], ...]
+    ways: tuple[tuple[EdgePiece, ...], ...]
     width: float
     height: float
 
@@ -80,21 +80,21 @@ class Spacing(NamedTuple):
     square: bool = False
 
 
-def curve(start: Point, end: Point, *, upright: bool = False) -> Leg:
+def curve(start: Point, end: Point, *, upright: bool = False) -> EdgePiece:
     (x, y), (to_x, to_y) = start, end
     if upright:
         bow = (to_y - y) / 2
-        return Leg(points=(start, (x, y + bow), (to_x, to_y - bow), end), curved=True)
+        return EdgePiece(points=(start, (x, y + bow), (to_x, to_y - bow), end), curved=True)
     bow = (to_x - x) / 2 if to_x > x else 60 + (x - to_x) / 4
     if to_x <= x and abs(to_y - y) < 60:
         # Around the card, which would hide a straight line back.
-        return Leg(points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True)
-    return Leg(points=(start, (x + bow, y), (to_x - bow, to_y), end), curved=True)
+        return EdgePiece(points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True)
+    return EdgePiece(points=(start, (x + bow, y), (to_x - bow, to_y), end), curved=True)
 
 
 def moved(box: Box, x: float, y: float) -> Box:
     return box._replace(x=box.x + x, y=box.y + y, port=box.port + y)
 
 
-def shifted(leg: Leg, x: float, y: float) -> Leg:
-    return Leg(points=tuple((a + x, b + y) for a, b in leg.points), curved=leg.curved)
+def shifted(leg: EdgePiece, x: float, y: float) -> EdgePiece:
+    return EdgePiece(points=tuple((a + x, b + y) for a, b in leg.points), curved=leg.curved)

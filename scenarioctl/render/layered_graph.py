@@ -22,7 +22,7 @@ _SWEEPS = 12
 _SWAPPED = 400
 
 
-class Edge(NamedTuple):
+class GraphEdge(NamedTuple):
     """An edge, by its number among all edges, and its vertices from source to target, one per column."""
 
     number: int
@@ -110,12 +110,12 @@ class LayeredGraph:
                 column[card] = min(column[target] for target in following[card]) - 1
         return column
 
-    def _lead_through(self, forward: list[tuple[int, int, int]]) -> list[Edge]:
+    def _lead_through(self, forward: list[tuple[int, int, int]]) -> list[GraphEdge]:
         """Add a helper vertex to every column that a long edge passes."""
         ahead = {number for number, _, _ in forward}
         found = []
         for number, source, target in self.pairs:
-            edge = Edge(number, source, target, [])
+            edge = GraphEdge(number, source, target, [])
             found.append(edge)
             span = self.column[target] - self.column[source]
             if number not in ahead or len(self.sizes) - len(self.cards) + span > _MOST_DUMMIES:

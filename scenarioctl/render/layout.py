@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from scenarioctl.render.edge_routing import RoutedGraph
-from scenarioctl.render.geometry import Box, Layout, Leg, Size, Spacing
+from scenarioctl.render.geometry import Box, EdgePiece, Layout, Size, Spacing
 
 
 def lay_out(
@@ -29,7 +29,7 @@ def lay_out(
     ]
     width = _shelf_width(parts, spacing)
     boxes: list[Box | None] = [None] * len(sizes)
-    ways: list[tuple[Leg, ...]] = [()] * len(edges)
+    ways: list[tuple[EdgePiece, ...]] = [()] * len(edges)
     x = y = shelf = right = 0.0
     for part in parts:
         if x and x + part.width > width:

@@ -10,7 +10,7 @@ from math import ceil
 
 from scenarioctl.actions.cards import Card, Row
 from scenarioctl.render.editor_positions import keep_positions
-from scenarioctl.render.geometry import Box, Layout, Leg, Point, Size, Spacing
+from scenarioctl.render.geometry import Box, EdgePiece, Layout, Point, Size, Spacing
 from scenarioctl.render.glyph_outlines import outline
 from scenarioctl.render.identicon import identicon_group
 from scenarioctl.render.layout import lay_out
@@ -201,7 +201,7 @@ class _SvgWriter:
             yield self._text(more, wide / 2, high - MARGIN + 6, 13, theme.faint, anchor="middle") + "\n"
         yield "</svg>\n"
 
-    def _edge(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
+    def _edge(self, arrow: Arrow, way: Sequence[EdgePiece]) -> Iterator[str]:
         theme = self.theme
         color = theme.problem if arrow.unfinished else theme.line
         dash = ' stroke-dasharray="5 5"' if arrow.unfinished and self.dashes else ""
@@ -217,7 +217,7 @@ class _SvgWriter:
             f'stroke-linejoin="round"/></g>\n'
         )
 
-    def _label(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
+    def _label(self, arrow: Arrow, way: Sequence[EdgePiece]) -> Iterator[str]:
         if not arrow.label:
             return
         (x, y), room = label_place(way)

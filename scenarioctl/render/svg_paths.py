@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import dist, hypot
 
-from scenarioctl.render.geometry import Leg, Point
+from scenarioctl.render.geometry import EdgePiece, Point
 
 
 def number_text(value: float) -> str:
@@ -31,7 +31,7 @@ def arrowhead(tip: Point, towards: Point) -> str:
     )
 
 
-def edge_path(way: Sequence[Leg], towards: Point) -> str:
+def edge_path(way: Sequence[EdgePiece], towards: Point) -> str:
     """Return an edge's line, which ends in its arrowhead and not at its tip."""
     parts = [f"M{_at(way[0].points[0])}"]
     for number, leg in enumerate(way):
@@ -63,7 +63,7 @@ def _at(point: Point) -> str:
     return f"{number_text(point[0])} {number_text(point[1])}"
 
 
-def label_place(way: Sequence[Leg]) -> tuple[Point, float]:
+def label_place(way: Sequence[EdgePiece]) -> tuple[Point, float]:
     """Return where an edge's label stands, and how much room is there."""
     leg = way[0]
     if leg.curved:

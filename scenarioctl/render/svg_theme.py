@@ -77,20 +77,22 @@ CHAIN_COLORS = {
 }
 
 
-class Mark(NamedTuple):
+class BadgeMark(NamedTuple):
     """The sign on a chain's badge: strokes in a square of 24. They are made for this program; no chain uses them."""
 
     path: str
     width: float = 2.1
 
 
-_DOTS = Mark("M12 4.4h.01M18.6 8.2h.01M18.6 15.8h.01M12 19.6h.01M5.4 15.8h.01M5.4 8.2h.01", width=4.6)
-_WINGS = Mark("M5 7.5l7 4.5 7-4.5M5 13.5l7 4.5 7-4.5", width=2.6)
-_LAYERS = Mark("M12 4.5l8 4.4-8 4.4-8-4.4zM4 13.6l8 4.4 8-4.4")
-_DROP = Mark(
+_DOTS = BadgeMark("M12 4.4h.01M18.6 8.2h.01M18.6 15.8h.01M12 19.6h.01M5.4 15.8h.01M5.4 8.2h.01", width=4.6)
+_WINGS = BadgeMark("M5 7.5l7 4.5 7-4.5M5 13.5l7 4.5 7-4.5", width=2.6)
+_LAYERS = BadgeMark("M12 4.5l8 4.4-8 4.4-8-4.4zM4 13.6l8 4.4 8-4.4")
+_DROP = BadgeMark(
     "M12 3.6c3.7 4.3 5.8 7.2 5.8 10.1a5.8 5.8 0 0 1-11.6 0c0-2.9 2.1-5.8 5.8-10.1zM9.4 14.2c.2 1.4 1 2.2 2.4 2.4"
 )
-_FLASK = Mark("M9 4.5h6M10.3 4.5v5.4l-4.6 8.2a1 1 0 0 0 .9 1.4h10.8a1 1 0 0 0 .9-1.4l-4.6-8.2v-5.4M8 15h8")
+_FLASK = BadgeMark(
+    "M9 4.5h6M10.3 4.5v5.4l-4.6 8.2a1 1 0 0 0 .9 1.4h10.8a1 1 0 0 0 .9-1.4l-4.6-8.2v-5.4M8 15h8"
+)
 #: Other chains have the letters of their title.
 CHAIN_MARKS = {
     "polkadot": _DOTS,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.runtime.table_entries import StorageEntry
 
+#: A pallet, its entry, and the keys in it.
+StorageAddress = tuple[str, str, tuple[Any, ...]]
 #: The key of `Timestamp.Now`, which every chain has: two hashes of names, no runtime needed.
 TIMESTAMP_NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
 

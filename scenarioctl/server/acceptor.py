@@ -20,7 +20,7 @@ from aiohttp import web
 
 from scenarioctl.server.access import peer_of
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import BACKLOG, Listener
+from scenarioctl.server.listening import BACKLOG, ListeningSocket
 
 #: Seconds for which a stopping daemon waits for the first request on a new connection …
 _FIRST_REQUEST = 1.0
@@ -36,10 +36,10 @@ class Acceptor:
     def __init__(self, server: web.Server, limits: Limits) -> None:
         self._server = server
         self.limits = limits
-        self._listening: list[tuple[Listener, asyncio.Server]] = []
+        self._listening: list[tuple[ListeningSocket, asyncio.Server]] = []
         self.connections: set[ClientConnection] = set()
 
-    async def listen(self, listener: Listener) -> None:
+    async def listen(self, listener: ListeningSocket) -> None:
         """Start to accept connections at *listener*."""
         # A duplicate, since asyncio closes the socket that it is given.
         accepting = await asyncio.get_running_loop().create_server(
@@ -63,7 +63,7 @@ class Acceptor:
         return any(each.is_busy(now) for each in self.connections)
 
 
-async def _drain(listener: Listener) -> None:
+async def _drain(listener: ListeningSocket) -> None:
     loop = asyncio.get_running_loop()
     queue = select.poll()
     queue.register(listener.socket, select.POLLIN)

@@ -19,7 +19,7 @@ from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import Listener, open_listeners, take_activated
+from scenarioctl.server.listening import ListeningSocket, open_listeners, take_activated
 from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.preloading import preload, settle
 from scenarioctl.server.systemd_notify import SystemdNotifier
@@ -114,10 +114,10 @@ def run_served(serving: Coroutine[Any, Any, T]) -> T:
 
 def _listen(
     settings: Settings, role: str, environment: MutableMapping[str, str]
-) -> dict[str, list[Listener]]:
+) -> dict[str, list[ListeningSocket]]:
     """Return the sockets of each server of *role*: those from systemd, else those of the settings."""
     activated = take_activated(environment)
-    listeners: dict[str, list[Listener]] = {}
+    listeners: dict[str, list[ListeningSocket]] = {}
     try:
         for server in ROLES[role]:
             field, _ = _SERVERS[server]
@@ -130,11 +130,11 @@ def _listen(
     return listeners
 
 
-def _all(listeners: dict[str, list[Listener]]) -> Iterable[Listener]:
+def _all(listeners: dict[str, list[ListeningSocket]]) -> Iterable[ListeningSocket]:
     return (listener for each in listeners.values() for listener in each)
 
 
-def _exposed(listeners: dict[str, list[Listener]]) -> list[str]:
+def _exposed(listeners: dict[str, list[ListeningSocket]]) -> list[str]:
     return [listener.name for listener in _all(listeners) if listener.is_exposed]
 
 
@@ -166,7 +166,7 @@ class Daemon:
         app: Application,
         access: Access,
         limits: Limits,
-        listeners: dict[str, list[Listener]],
+        listeners: dict[str, list[ListeningSocket]],
         supervisor: SystemdNotifier,
         *,
         load: Callable[[], Settings],

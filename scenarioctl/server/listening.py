@@ -36,7 +36,7 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listener:
+class ListeningSocket:
     """A listening socket and its name for people."""
 
     socket: socket.socket
@@ -89,11 +89,11 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
     return Address(host=host, port=int(port))
 
 
-def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[Listener]:
+def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[ListeningSocket]:
     """Listen at all of *addresses*, or raise InvalidRequest or Conflict and listen at none."""
     if not addresses:
         raise InvalidRequest(f"{field} is empty; {_EXPECTED}")
-    opened: list[Listener] = []
+    opened: list[ListeningSocket] = []
     try:
         for text in addresses:
             address = parse_address(text, field=field)
@@ -108,14 +108,14 @@ def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[Listener]:
     return opened
 
 
-def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
+def _listen_on_port(address: Address, text: str, field: str) -> list[ListeningSocket]:
     try:
         found = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
         raise InvalidRequest(f"{field} {shorten(text)} has an unknown host: {error.strerror}") from None
-    opened: list[Listener] = []
+    opened: list[ListeningSocket] = []
     port = address.port
     problem: OSError | None = None
     for family, kind, protocol, _, where in dict.fromkeys(found):
@@ -148,7 +148,7 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
     raise _unusable(text, field, problem)
 
 
-def _listen_on_path(path: str, text: str, field: str) -> Listener:
+def _listen_on_path(path: str, text: str, field: str) -> ListeningSocket:
     place = Path(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
@@ -166,7 +166,7 @@ def _listen_on_path(path: str, text: str, field: str) -> Listener:
     finally:
         os.umask(before)
     made = place.stat(follow_symlinks=False)
-    return Listener(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
+    return ListeningSocket(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
 
 
 @contextmanager
@@ -236,7 +236,7 @@ def _unusable(text: str, field: str, error: OSError | None) -> Exception:
     )
 
 
-def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[Listener]]:
+def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[ListeningSocket]]:
     """Return the sockets passed by systemd, by server: `api` or `worker`.
 
     `FileDescriptorName=` says which server a socket is for. Unnamed sockets are for the API first, then the worker.
@@ -244,12 +244,12 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
     """
     count, process = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "")
-    taken: dict[str, list[Listener]] = {"api": [], "worker": []}
+    taken: dict[str, list[ListeningSocket]] = {"api": [], "worker": []}
     if not (count.isascii() and count.isdigit() and process == str(os.getpid())):
         return taken
     named = names.split(":")
     in_order = ["api", "worker"]
-    opened: list[Listener] = []
+    opened: list[ListeningSocket] = []
     try:
         for number in range(int(count)):
             name = named[number] if number < len(named) else ""
@@ -291,11 +291,11 @@ def _inherited(descriptor: int, name: str) -> socket.socket:
     return sock
 
 
-def _describe(sock: socket.socket) -> Listener:
+def _describe(sock: socket.socket) -> ListeningSocket:
     name = sock.getsockname()
     if sock.family == socket.AF_UNIX:
         path = name if isinstance(name, str) else os.fsdecode(name)
-        return Listener(socket=sock, name=f"unix:{path.replace(chr(0), '@')}")
+        return ListeningSocket(socket=sock, name=f"unix:{path.replace(chr(0), '@')}")
     host, port = name[0], name[1]
     shown = f"[{host}]" if sock.family == socket.AF_INET6 else host
-    return Listener(socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host))
+    return ListeningSocket(socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host))

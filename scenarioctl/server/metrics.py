@@ -9,7 +9,7 @@ from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
 from scenarioctl.histogram import Histogram
-from scenarioctl.server.readings import Reading, plain
+from scenarioctl.server.readings import MetricReading, plain
 
 if TYPE_CHECKING:
     from scenarioctl.worker.counts import Counts
@@ -42,7 +42,7 @@ class Metrics:
         #: Server, endpoint -> seconds.
         self._timed: dict[tuple[str, str], Histogram] = {}
         #: Functions that return further readings at each scrape.
-        self.sources: list[Callable[[], Awaitable[Iterable[Reading]]]] = []
+        self.sources: list[Callable[[], Awaitable[Iterable[MetricReading]]]] = []
         self.registry.register(self)
         # Memory, CPU time and open files, if the system provides them.
         ProcessCollector(registry=self.registry)
@@ -100,12 +100,12 @@ class Working(Protocol):
     def clock_offset(self) -> float | None: ...
 
 
-def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Reading]]]:
+def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[MetricReading]]]:
     """Return a source of metrics of the chains and the worker."""
 
-    async def read() -> list[Reading]:
+    async def read() -> list[MetricReading]:
         readings = [
-            Reading(
+            MetricReading(
                 name="scenarioctl_chain_up",
                 help="Whether the last attempt to reach a chain succeeded; only chains that were used.",
                 labels=("chain",),
@@ -119,7 +119,7 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
     return read
 
 
-def _worker_figures(worker: Working) -> list[Reading]:
+def _worker_figures(worker: Working) -> list[MetricReading]:
     counts = worker.counts
     outcomes = {
         "executed": counts.executed,
@@ -133,7 +133,7 @@ def _worker_figures(worker: Working) -> list[Reading]:
     return [
         *known,
         plain("scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running),
-        Reading(
+        MetricReading(
             name="scenarioctl_runs",
             help="Finished runs, by outcome.",
             kind="counter",
@@ -146,7 +146,7 @@ def _worker_figures(worker: Working) -> list[Reading]:
             counts.taken_over,
             kind="counter",
         ),
-        Reading(
+        MetricReading(
             name="scenarioctl_drafts",
             help="Drafts made by runs, by type.",
             kind="counter",
@@ -159,7 +159,7 @@ def _worker_figures(worker: Working) -> list[Reading]:
             counts.flagged,
             kind="counter",
         ),
-        Reading(
+        MetricReading(
             name="scenarioctl_notifications",
             help="Attempts to deliver notifications, by outcome, and notifications that were given up.",
             kind="counter",

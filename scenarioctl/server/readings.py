@@ -7,7 +7,7 @@ from scenarioctl.histogram import Histogram
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class MetricReading:
     """A metric, and its values by labels."""
 
     name: str
@@ -33,9 +33,9 @@ class Reading:
         return lines
 
 
-def plain(name: str, help: str, value: float, *, kind: str = "gauge") -> Reading:
+def plain(name: str, help: str, value: float, *, kind: str = "gauge") -> MetricReading:
     """Return a metric without labels."""
-    return Reading(name=name, help=help, values={(): float(value)}, kind=kind)
+    return MetricReading(name=name, help=help, values={(): float(value)}, kind=kind)
 
 
 def _labels(names: tuple[str, ...], values: tuple[str, ...]) -> str:

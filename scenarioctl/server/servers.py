@@ -18,7 +18,7 @@ from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.handlers import OperationHandler
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import Listener
+from scenarioctl.server.listening import ListeningSocket
 from scenarioctl.server.metrics import Metrics, figures_of
 from scenarioctl.server.page_files import page_file_routes
 from scenarioctl.server.pages import page_routes
@@ -49,7 +49,7 @@ class HttpServers:
         self.context = context
         self._running: list[tuple[web.AppRunner, Acceptor]] = []
 
-    async def listen(self, server: str, listeners: Iterable[Listener]) -> None:
+    async def listen(self, server: str, listeners: Iterable[ListeningSocket]) -> None:
         """Serve *server*, `api` or `worker`, at *listeners*."""
         runner = make_runner(build_application(server, self.context), self.context.limits)
         await runner.setup()

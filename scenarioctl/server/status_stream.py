@@ -11,7 +11,7 @@ from aiohttp import web
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.server.access import Access
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.streams import Follower, Following, Stream, repeat, send, write_event
+from scenarioctl.server.streams import Follower, Stream, Subscription, repeat, send, write_event
 
 if TYPE_CHECKING:
     from scenarioctl.operations.status import ChainState
@@ -124,7 +124,7 @@ class StatusStream(Stream):
         super().__init__(row, follower, access)
         self._poller = StatusPoller(follower)
 
-    async def begin(self, request: web.Request) -> Following:
+    async def begin(self, request: web.Request) -> Subscription:
         query = request.rel_url.raw_query_string
         if query:
             raise InvalidRequest(f"the query string {shorten(query)} is not allowed here, expected none")

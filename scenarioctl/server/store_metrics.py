@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, StoreBusy
-from scenarioctl.server.readings import Reading, plain
+from scenarioctl.server.readings import MetricReading, plain
 
 if TYPE_CHECKING:
     from scenarioctl.stores.figures import Usage
@@ -23,7 +23,7 @@ class StoreMetrics:
     def __init__(self, app: Application) -> None:
         self._app = app
         #: The newest figures, and when they were read, in seconds of the monotonic clock.
-        self._known: list[Reading] = []
+        self._known: list[MetricReading] = []
         self._read_at = 0.0
         #: The task that reads newer ones, and since when.
         self._reading: asyncio.Task[None] | None = None
@@ -33,7 +33,7 @@ class StoreMetrics:
         self._answers = 0
         self._answered_at = 0.0
 
-    async def read(self) -> list[Reading]:
+    async def read(self) -> list[MetricReading]:
         if self._reading is None or self._reading.done():
             self._begun = time.monotonic()
             self._reading = asyncio.create_task(self._refresh(), name="figures of the store")
@@ -72,7 +72,7 @@ class StoreMetrics:
         self._known, self._read_at, self._is_up = known, time.monotonic(), True
 
 
-async def _store_figures(app: Application) -> list[Reading]:
+async def _store_figures(app: Application) -> list[MetricReading]:
     from scenarioctl.model.jobs import SECOND
 
     said = await app.store.statistics()
@@ -82,7 +82,7 @@ async def _store_figures(app: Application) -> list[Reading]:
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
     readings = [
         plain("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
-        Reading(
+        MetricReading(
             name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
         ),
         plain("scenarioctl_runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
@@ -111,9 +111,9 @@ async def _store_figures(app: Application) -> list[Reading]:
     return readings
 
 
-async def _outbox_figures(app: Application) -> Reading:
+async def _outbox_figures(app: Application) -> MetricReading:
     waiting = await app.store.outbox().figures()
-    return Reading(
+    return MetricReading(
         name="scenarioctl_notifications_waiting",
         help="Notifications that are not delivered yet: queued, or retrying after an attempt that failed.",
         labels=("state",),
@@ -121,9 +121,9 @@ async def _outbox_figures(app: Application) -> Reading:
     )
 
 
-def _usage_figures(usage: "Usage") -> list[Reading]:
+def _usage_figures(usage: "Usage") -> list[MetricReading]:
     readings = [
-        Reading(
+        MetricReading(
             name="scenarioctl_store_seconds",
             help="Seconds of the reads and writes of this process that the store answered, from when it was asked.",
             kind="histogram",
@@ -141,7 +141,7 @@ def _usage_figures(usage: "Usage") -> list[Reading]:
     ]
     if (pool := usage.pool) is not None:
         readings += [
-            Reading(
+            MetricReading(
                 name="scenarioctl_store_pool_connections",
                 help="Connections of this process to the store's server, by state.",
                 labels=("state",),

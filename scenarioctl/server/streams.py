@@ -130,7 +130,7 @@ class Ended(Exception):
     """There won't be any more news."""
 
 
-class Following(Protocol):
+class Subscription(Protocol):
     """What one client of a stream has received, and what it gets next."""
 
     def mark(self) -> asyncio.Event:
@@ -149,7 +149,7 @@ class Stream(ABC):
         self._access = access
 
     @abstractmethod
-    async def begin(self, request: web.Request) -> Following:
+    async def begin(self, request: web.Request) -> Subscription:
         """Return what *request* follows; raise what is wrong with it."""
 
     def enter(self) -> None:
@@ -173,7 +173,9 @@ class Stream(ABC):
             self.leave()
         return response
 
-    async def _follow(self, request: web.Request, response: web.StreamResponse, following: Following) -> None:
+    async def _follow(
+        self, request: web.Request, response: web.StreamResponse, following: Subscription
+    ) -> None:
         follower = self._follower
         tokens = self._access.tokens
         clock = asyncio.get_running_loop().time
@@ -205,7 +207,7 @@ class EventStream(Stream):
         super().__init__(row, follower, access)
         self._decoder = Decoder(FollowJobs)
 
-    async def begin(self, request: web.Request) -> Following:
+    async def begin(self, request: web.Request) -> Subscription:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
         asked = self._decoder.decode(fields, {})
         given = request.headers.get("Last-Event-ID", "") or asked.after

@@ -16,7 +16,7 @@ from scenarioctl.operations.transaction_status import (
 from scenarioctl.server.access import Access
 from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.streams import Ended, Follower, Following, Stream, send, write_event
+from scenarioctl.server.streams import Ended, Follower, Stream, Subscription, send, write_event
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -41,7 +41,7 @@ class TransactionStream(Stream):
         for following in self._followed:
             following.changed.set()
 
-    async def begin(self, request: web.Request) -> Following:
+    async def begin(self, request: web.Request) -> Subscription:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
         asked = self._decoder.decode(fields, {})
         chain, hash = self._follower.app.registry.find(asked.chain), read_hash(asked.hash)

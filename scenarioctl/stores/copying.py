@@ -47,7 +47,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class TableColumns:
     """What is copied of a table."""
 
     name: str
@@ -72,10 +72,10 @@ class Table:
 _KINDS: Mapping[str, type] = {"int": int, "text": str, "bytes": bytes}
 
 
-def _table(name: str, columns: str, *, key: str = "seq", scenario: str = "job", **fixed: Any) -> Table:
+def _table(name: str, columns: str, *, key: str = "seq", scenario: str = "job", **fixed: Any) -> TableColumns:
     groups = [group.split() for group in columns.split(";")]
     kinds = {column: kind for kind, *some in groups for column in some}
-    return Table(name=name, columns=kinds, key=tuple(key.split()), scenario=scenario, fixed=fixed)
+    return TableColumns(name=name, columns=kinds, key=tuple(key.split()), scenario=scenario, fixed=fixed)
 
 
 #: Each after those that it refers to.
@@ -140,7 +140,7 @@ class Place:
     name: str
     store: Store
 
-    async def count(self, table: Table) -> int:
+    async def count(self, table: TableColumns) -> int:
         """Return how many rows the table has."""
         return await self.store.read(partial(_count, table), long=True)
 
@@ -148,7 +148,7 @@ class Place:
 class _Reading:
     """The rows of a table, read and hashed from the first one on."""
 
-    def __init__(self, place: Place, table: Table) -> None:
+    def __init__(self, place: Place, table: TableColumns) -> None:
         self._place = place
         self._table = table
         #: How many were read.
@@ -299,7 +299,7 @@ class StoreCopy:
             )
         return copied
 
-    async def _add(self, table: Table, rows: list[Row]) -> None:
+    async def _add(self, table: TableColumns, rows: list[Row]) -> None:
         store = self._target.store
         try:
             await store.write(partial(_add, table, rows), tell=True)
@@ -315,7 +315,7 @@ class StoreCopy:
             f"store {self._source.name} cannot be copied while {jobs} running: stop {them}, or pass --stop-jobs"
         )
 
-    def _other_content(self, table: Table) -> Conflict:
+    def _other_content(self, table: TableColumns) -> Conflict:
         return Conflict(
             f"store {self._target.name} has other content than {self._source.name}, in its table {table.name}:"
             " name an empty store"
@@ -354,7 +354,7 @@ class _DamagedStore(StoreFailed):
     """A store has a row that can't be copied."""
 
 
-def _damaged(place: Place, table: Table, row: Row, column: str) -> _DamagedStore:
+def _damaged(place: Place, table: TableColumns, row: Row, column: str) -> _DamagedStore:
     key = ", ".join(str(value) for value in table.key_of(row))
     what = f"store {place.name} has a damaged row: {column} of {shorten(key)} in its table {table.name}"
     if not table.scenario:
@@ -376,12 +376,12 @@ def _same(kind: str, value: Any) -> Any:
     return value
 
 
-def _count(table: Table) -> Operation[int]:
+def _count(table: TableColumns) -> Operation[int]:
     ((rows,),) = yield statements.count_table(table.name), {}
     return int(rows)
 
 
-def _read_portion(table: Table, *, after: Row, rows: int) -> Operation[list[Row]]:
+def _read_portion(table: TableColumns, *, after: Row, rows: int) -> Operation[list[Row]]:
     """Return rows with keys above *after*, sorted; at most *rows*, and no more once they have BYTES.
 
     There is none at the end of the table.  () is below all keys.
@@ -397,7 +397,7 @@ def _read_portion(table: Table, *, after: Row, rows: int) -> Operation[list[Row]
     return (yield reading, {**values, "rows": count})
 
 
-def _add(table: Table, rows: Sequence[Row]) -> Operation[None]:
+def _add(table: TableColumns, rows: Sequence[Row]) -> Operation[None]:
     columns = (*table.columns, *table.fixed)
     for first in range(0, len(rows), _ADDED):
         some = rows[first : first + _ADDED]

@@ -30,7 +30,7 @@ class Lines:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
+class LegProgress:
     """What a leg in progress has logged so far."""
 
     epoch: int
@@ -41,7 +41,7 @@ class Mark:
     noted: int = 0
 
 
-def mark_lines(marks: Sequence[Mark]) -> Operation[list[bool]]:
+def mark_lines(marks: Sequence[LegProgress]) -> Operation[list[bool]]:
     """Store lines of legs, each of another job, in the order of their jobs; return of which legs they are stored."""
     rows: list[Row] = [
         (mark.lines.job, mark.epoch, mark.planned, mark.noted, len(mark.lines.texts)) for mark in marks

@@ -336,12 +336,14 @@ class Store(ABC):
         is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
         """
         written = runs.Lines(job=id, texts=lines, written=now)
-        return await self._store_mark(runs.Mark(epoch=epoch, lines=written, planned=planned, noted=noted))
+        return await self._store_mark(
+            runs.LegProgress(epoch=epoch, lines=written, planned=planned, noted=noted)
+        )
 
-    async def _store_mark(self, mark: runs.Mark) -> bool:
+    async def _store_mark(self, mark: runs.LegProgress) -> bool:
         return (await self._mark_lines([mark]))[0]
 
-    async def _mark_lines(self, marks: Sequence[runs.Mark]) -> list[bool]:
+    async def _mark_lines(self, marks: Sequence[runs.LegProgress]) -> list[bool]:
         return await self.write(partial(runs.mark_lines, marks), tell=True)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
-from scenarioctl.runtime.storage_keys import StorageKey, storage_key
+from scenarioctl.runtime.storage_keys import StorageAddress, StorageKey, storage_key
 from scenarioctl.transactions.native_balance import NATIVE_DEPOSIT, NativeBalance
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: An asset's kind -> the pallet that keeps its accounts.
 _PALLETS = {"assets": "Assets", "foreign": "ForeignAssets", "tokens": "Tokens"}
-#: A pallet, its entry, and the keys in it.
-Entry = tuple[str, str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +45,7 @@ class Figures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Holding:
+class AssetHolding:
     """An asset, and what the account holds of it."""
 
     asset: "Asset"
@@ -63,7 +61,7 @@ class Holdings:
 
     block: int
     block_hash: str
-    holdings: tuple[Holding, ...]
+    holdings: tuple[AssetHolding, ...]
 
 
 async def read_holdings(
@@ -101,11 +99,11 @@ async def read_holdings(
     found = []
     for asset in listed:
         if asset.kind == "native":
-            found.append(Holding(asset=asset, figures=_native(table, system)))
+            found.append(AssetHolding(asset=asset, figures=_native(table, system)))
         elif asset.kind == "erc20":
             found.append(_contract_holding(asset, contracts))
         elif asset.id in reasons:
-            found.append(Holding(asset=asset, figures=None, reason=reasons[asset.id]))
+            found.append(AssetHolding(asset=asset, figures=None, reason=reasons[asset.id]))
         elif asset.kind == "tokens":
             found.append(_token_holding(asset, rows[asset.id], details.get(asset.id), system))
         else:
@@ -119,7 +117,7 @@ async def read_holdings(
     return Holdings(block=int(block), block_hash=block_hash, holdings=tuple(found))
 
 
-def account_entry(table: "RuntimeTable", asset: "Asset", account: bytes) -> Entry:
+def account_entry(table: "RuntimeTable", asset: "Asset", account: bytes) -> StorageAddress:
     """Return where the chain keeps what *account* holds of *asset*; InvalidRequest if a contract does."""
     if asset.kind == "native":
         return "System", "Account", (account,)
@@ -130,7 +128,7 @@ def account_entry(table: "RuntimeTable", asset: "Asset", account: bytes) -> Entr
     return _PALLETS[asset.kind], "Account", (asset_key(table, asset), account)
 
 
-def details_entry(table: "RuntimeTable", asset: "Asset") -> Entry:
+def details_entry(table: "RuntimeTable", asset: "Asset") -> StorageAddress:
     """Return where the chain keeps the facts of *asset*, which isn't its native one."""
     if asset.kind in ("tokens", "erc20"):
         return "AssetRegistry", "Assets", (int(asset.id),)
@@ -192,25 +190,25 @@ def _read_detail(row: Mapping[str, Any]) -> _Details:
 
 def _asset_holding(
     table: "RuntimeTable", asset: "Asset", row: Mapping[str, Any] | None, details: _Details | None
-) -> Holding:
+) -> AssetHolding:
     """Return what the pallet Assets lets an account send: `reducible_balance` of pallet-assets."""
     if row is None or _is_empty(row):
-        return Holding(asset=asset, figures=_NOTHING)
+        return AssetHolding(asset=asset, figures=_NOTHING)
     if details is None:
-        return Holding(asset=asset, figures=None, reason="the chain has this account, but no such asset")
+        return AssetHolding(asset=asset, figures=None, reason="the chain has this account, but no such asset")
     balance = int(row["balance"])
     keepers = [f"{_PALLETS[asset.kind]}{suffix}" for suffix in ("Freezer", "Holder")]
     for keeper in keepers:
         if keeper in table.pallets:
             reason = f"the pallet {keeper} can keep some of it, and is not read"
-            return Holding(asset=asset, figures=Figures(free=balance), reason=reason)
+            return AssetHolding(asset=asset, figures=Figures(free=balance), reason=reason)
     stopped = ""
     # Before its status, an account had a flag.
     if row.get("status", "Liquid") != "Liquid" or row.get("is_frozen"):
         stopped = "the account is frozen in this asset"
     if not details.is_live:
         stopped = "the asset is frozen"
-    return Holding(
+    return AssetHolding(
         asset=asset,
         figures=Figures(
             free=balance,
@@ -228,13 +226,13 @@ _NOTHING = Figures(free=0, reserved=0, frozen=0, transferable=0, transferable_ke
 
 def _token_holding(
     asset: "Asset", row: Mapping[str, Any], details: _Details | None, system: Mapping[str, Any]
-) -> Holding:
+) -> AssetHolding:
     """Return what orml-tokens lets an account send: its `reducible_balance`."""
     if _is_empty(row):
-        return Holding(asset=asset, figures=_NOTHING)
+        return AssetHolding(asset=asset, figures=_NOTHING)
     if details is None:
         # Only what is beyond doubt: without the deposit nobody knows what has to stay.
-        return Holding(
+        return AssetHolding(
             asset=asset, figures=Figures.read(row), reason="the chain doesn't tell its existential deposit"
         )
     free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
@@ -243,7 +241,7 @@ def _token_holding(
     alive = max(liquid - stays, 0)
     # The tokens of an account that something on chain needs cannot be its last.
     needed = system["consumers"] > 0 and system["providers"] <= 1
-    return Holding(
+    return AssetHolding(
         asset=asset,
         figures=Figures(
             free=free,
@@ -272,21 +270,21 @@ async def _read_contracts(
         return f"CurrenciesApi.accounts failed: {error}"
 
 
-def _contract_holding(asset: "Asset", contracts: Mapping[int, Mapping[str, Any]] | str) -> Holding:
+def _contract_holding(asset: "Asset", contracts: Mapping[int, Mapping[str, Any]] | str) -> AssetHolding:
     if isinstance(contracts, str):
-        return Holding(asset=asset, figures=None, reason=contracts)
+        return AssetHolding(asset=asset, figures=None, reason=contracts)
     # The runtime leaves out what a contract keeps nothing of.
     row = contracts.get(int(asset.id))
     if row is None:
-        return Holding(asset=asset, figures=_NOTHING)
-    return Holding(asset=asset, figures=Figures.read(row), reason="a contract decides what can be sent")
+        return AssetHolding(asset=asset, figures=_NOTHING)
+    return AssetHolding(asset=asset, figures=Figures.read(row), reason="a contract decides what can be sent")
 
 
-def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> Holding:
+def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> AssetHolding:
     """Return what the runtime told of an asset that isn't listed here."""
     from scenarioctl.chains.assets import Asset
 
-    return Holding(
+    return AssetHolding(
         asset=Asset(chain=chain, id=str(number), symbol="", decimals=None, kind="tokens"),
         figures=Figures.read(row),
         reason="the asset is not listed here",

@@ -10,7 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, RequestFailed, ScenarioctlError
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.notifications import NotificationEvent, QueuedNotification, describe_target
-from scenarioctl.outgoing.notifications import Message, build_request, page_of
+from scenarioctl.outgoing.notifications import NotificationText, build_request, page_of
 from scenarioctl.retries import delay_after
 from scenarioctl.worker.chores import guard
 from scenarioctl.worker.counts import Counts
@@ -189,7 +189,7 @@ class Notifier:
         log.warning("job %s: %s", job, line)
         await self._app.store.flag_drafts({}, now=self._app.clock(), lines={job: [line]})
 
-    async def _compose(self, notification: QueuedNotification) -> Message | None:
+    async def _compose(self, notification: QueuedNotification) -> NotificationText | None:
         """Return what a notification says; None if it is not true any more."""
         app = self._app
         drafts, expires = notification.drafts, None
@@ -202,7 +202,7 @@ class Notifier:
         except NotFound:
             return None
         uuids = await app.store.uuids_of_drafts(drafts)
-        return Message(
+        return NotificationText(
             id=notification.id,
             event=notification.event,
             created=notification.created,

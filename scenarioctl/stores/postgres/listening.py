@@ -36,7 +36,7 @@ async def announce(connection: Connection) -> None:
     await connection.execute(f"NOTIFY {CHANNEL}")
 
 
-class Listener:
+class ChangeListener:
     """The listening connection of a daemon, opened when the first token is asked for."""
 
     def __init__(self, connections: Connections) -> None:

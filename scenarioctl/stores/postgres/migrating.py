@@ -34,7 +34,7 @@ _PAUSE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class MigrationStep:
     """A migration that the tables lack."""
 
     name: str
@@ -91,7 +91,7 @@ async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrat
     )
 
 
-def lacking(meta: Meta) -> list[Step]:
+def lacking(meta: Meta) -> list[MigrationStep]:
     """Return the migrations that tables with *meta* lack, in the order in which they are applied."""
     return [*_of_engine(meta.engine), *_of_ours(meta)]
 
@@ -133,7 +133,7 @@ async def _alone(guard: Connection) -> AsyncIterator[None]:
         yield
 
 
-def _due(meta: Meta, *, contract: bool) -> Iterator[Step]:
+def _due(meta: Meta, *, contract: bool) -> Iterator[MigrationStep]:
     """Yield the next migration of the engine and of ours, if they may be applied."""
     for steps in (_of_engine(meta.engine), _of_ours(meta)):
         first = next(steps, None)
@@ -141,7 +141,7 @@ def _due(meta: Meta, *, contract: bool) -> Iterator[Step]:
             yield first
 
 
-async def _apply(connection: Connection, step: Step, explainer: Explainer) -> None:
+async def _apply(connection: Connection, step: MigrationStep, explainer: Explainer) -> None:
     if step.index:
         # It waits for older transactions, and nobody waits for it.
         for statement in step.statements:
@@ -165,17 +165,17 @@ async def _apply(connection: Connection, step: Step, explainer: Explainer) -> No
         await asyncio.sleep(_PAUSE)
 
 
-async def _note(connection: Connection, step: Step) -> None:
+async def _note(connection: Connection, step: MigrationStep) -> None:
     for column, value in step.meta.items():
         await connection.execute(f"UPDATE meta SET {column} = %s", (value,))  # noqa: S608 - of ours
 
 
-def _of_engine(newest: str) -> Iterator[Step]:
+def _of_engine(newest: str) -> Iterator[MigrationStep]:
     """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade of all workers."""
     for path in engine_migrations():
         if path.stem > newest:
             contracts = removes(path.stem)
-            yield Step(
+            yield MigrationStep(
                 name=f"procrastinate {path.stem}",
                 contracts=contracts,
                 statements=(path.read_text("utf-8"),),
@@ -183,7 +183,7 @@ def _of_engine(newest: str) -> Iterator[Step]:
             )
 
 
-def _of_ours(meta: Meta) -> Iterator[Step]:
+def _of_ours(meta: Meta) -> Iterator[MigrationStep]:
     compatible = meta.compatible
     for number, migration in enumerate(schema.MIGRATIONS[meta.version :], meta.version + 1):
         index, statements = "", migration.statements
@@ -194,7 +194,7 @@ def _of_ours(meta: Meta) -> Iterator[Step]:
                 f"DROP INDEX CONCURRENTLY IF EXISTS {index}",
                 f"{migration.creates} CONCURRENTLY {index} {definition}",
             )
-        yield Step(
+        yield MigrationStep(
             name=f"version {number}",
             contracts=migration.compatible > compatible,
             statements=statements,

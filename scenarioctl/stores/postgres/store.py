@@ -29,7 +29,7 @@ from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, count_connections
-from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.postgres.listening import ChangeListener, announce
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.store import Store
 
@@ -59,7 +59,7 @@ class PostgresStore(Store):
         self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job, delay=_GATHER)
         self._mark_writer = BatchWriter(self._mark_lines, key=lambda mark: mark.lines.job)
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
-        self._listener = Listener(self.connections) if settings.pool else None
+        self._listener = ChangeListener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
         self._writes = 0
         self._failures = Failures(self.connections.explainer.name)
@@ -149,7 +149,7 @@ class PostgresStore(Store):
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         return await self._run_writer.store((run, retention))
 
-    async def _store_mark(self, mark: runs.Mark) -> bool:
+    async def _store_mark(self, mark: runs.LegProgress) -> bool:
         return await self._mark_writer.store(mark)
 
     # -- the store itself

@@ -30,7 +30,7 @@ _RELAYED = frozenset(("PayFees", "AliasOrigin"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrival:
+class ComputedArrival:
     """What the hops leave."""
 
     fees: tuple[HopFee, ...]
@@ -38,7 +38,7 @@ class Arrival:
     assets: Mapping[str, int]
 
 
-async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> Arrival:
+async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> ComputedArrival:
     """Return what is left of the first message's assets where the last one ends.
 
     Inconclusive where a chain does not tell a weight or a price, or a message does more than to pay, send on and
@@ -85,7 +85,7 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> A
         for fee in taken:
             holding[fee.identity] = max(holding.get(fee.identity, 0) - fee.amount, 0)
         fees += taken
-    return Arrival(fees=tuple(fees), assets=holding)
+    return ComputedArrival(fees=tuple(fees), assets=holding)
 
 
 def _relayer_fees(message: XcmMessage) -> list[HopFee]:

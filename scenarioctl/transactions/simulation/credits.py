@@ -7,7 +7,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.model.checks import Amount, Step
 from scenarioctl.transactions.simulation.arrival import (
-    Arrival,
+    ComputedArrival,
     carried_amount,
     compute_arrival,
     incoming_assets,
@@ -81,7 +81,13 @@ def _ends_there(trial: "Trial", transfer: "Transfer") -> bool:
 
 
 def _expect(
-    trial: "Trial", chain: "Chain", arrival: Arrival | None, arriving: "Asset", sent: Amount, *, pays: bool
+    trial: "Trial",
+    chain: "Chain",
+    arrival: ComputedArrival | None,
+    arriving: "Asset",
+    sent: Amount,
+    *,
+    pays: bool,
 ) -> int | None:
     """Return how much of what is *sent* should arrive, None if that isn't known; refuse a call after which another amount goes on."""
     carried = carried_amount(trial.hops[0].sent, arriving, chain)
@@ -171,7 +177,7 @@ def _deposit_accounts(message: "XcmMessage", length: int) -> Iterator[bytes]:
                 yield account
 
 
-async def _compute(trial: "Trial") -> Arrival | None:
+async def _compute(trial: "Trial") -> ComputedArrival | None:
     """Return what the hops leave, and add what they take to the steps."""
     try:
         arrival = await compute_arrival(trial.clients, trial.ledgers)
@@ -202,7 +208,12 @@ def _add_steps(
 
 
 def _judge_margin(
-    trial: "Trial", chain: "Chain", asset: "Asset", amount: int, arrival: Arrival | None, deposit: int = 0
+    trial: "Trial",
+    chain: "Chain",
+    asset: "Asset",
+    amount: int,
+    arrival: ComputedArrival | None,
+    deposit: int = 0,
 ) -> None:
     """Say if the fee on *chain*, and the receiver's *deposit*, would be more than the *amount* of *asset* that pays once they rise a little.
 

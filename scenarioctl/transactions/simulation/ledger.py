@@ -39,7 +39,7 @@ _MIRRORS = ("sovereign", "teleports'")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry(BalanceChange):
+class LedgerEntry(BalanceChange):
     """What one account loses or gets of one asset, and who it is."""
 
     #: As the network knows the asset; as its chain does if it has no location.
@@ -58,7 +58,7 @@ class HopLedger:
     """All of that on one chain."""
 
     hop: "DryRunResult"
-    entries: Sequence[Entry]
+    entries: Sequence[LedgerEntry]
     #: For executing programs and delivering messages.
     fees: Sequence[HopFee] = ()
     #: Why those are not known; empty if they are.
@@ -66,7 +66,7 @@ class HopLedger:
     #: What the message weighs there: reference time and proof size.  None without one, or if that is not known.
     weight: Any = None
 
-    def received(self) -> Iterator[Entry]:
+    def received(self) -> Iterator[LedgerEntry]:
         """Give what somebody gets whom the chain does not hold for itself."""
         return (each for each in self.entries if not each.system and each.value > 0)
 
@@ -96,7 +96,7 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
         identity, person = identify(change.asset, hop.chain), persons.get(change.account, "")
         role = "" if person else _role(trial, change, identity, found, market)
         system = bool(role) and not trial.names(change.account, hop.chain)
-        entries.append(Entry(**vars(change), identity=identity, role=person or role, system=system))
+        entries.append(LedgerEntry(**vars(change), identity=identity, role=person or role, system=system))
     return replace(found, entries=entries)
 
 

@@ -12,7 +12,7 @@ from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_s
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.ledger import Entry
+    from scenarioctl.transactions.simulation.ledger import LedgerEntry
     from scenarioctl.transactions.simulation.trial import Trial
 
 
@@ -107,7 +107,7 @@ def warn_of_bound(trial: "Trial") -> None:
                 )
 
 
-async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "Entry") -> None:
+async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "LedgerEntry") -> None:
     kept = min(entry.kept, entry.value)
     free, locked = (amount_of(entry.asset, value) for value in (entry.value - kept, kept))
     until = await _locked_until(trial, hop, entry.asset)
@@ -135,11 +135,11 @@ async def _locked_until(trial: "Trial", hop: "DryRunResult", asset: "Asset") -> 
     return "there"
 
 
-def _amount(entry: "Entry") -> object:
+def _amount(entry: "LedgerEntry") -> object:
     return amount_of(entry.asset, entry.value)
 
 
-def _holding(hop: "DryRunResult", entry: "Entry", value: int) -> Holding:
+def _holding(hop: "DryRunResult", entry: "LedgerEntry", value: int) -> Holding:
     return Holding(
         chain=hop.chain.name,
         account=format_account(entry.account, hop.chain.ss58_prefix),

@@ -83,7 +83,7 @@ def _arrival(chain: str, id: str, reason: str) -> Arrival:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sender:
+class MessageSender:
     """Who sent the messages that are looked for."""
 
     chain: "Chain"
@@ -93,7 +93,7 @@ class Sender:
     seconds: float
 
 
-async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets: "Assets") -> Arrival:
+async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *, assets: "Assets") -> Arrival:
     """Return *arrival* as the destination shows it now."""
     heads = await read_heads(client)
     first = arrival.get("first")
@@ -133,7 +133,13 @@ async def look_for(client: "Client", arrival: Arrival, sender: Sender, *, assets
 
 
 async def confirm_arrival(
-    pool_of: "PoolOf", client: "Client", before: Arrival, known: Arrival, sender: Sender, *, assets: "Assets"
+    pool_of: "PoolOf",
+    client: "Client",
+    before: Arrival,
+    known: Arrival,
+    sender: MessageSender,
+    *,
+    assets: "Assets",
 ) -> Arrival:
     """Return *known*, the arrival that *client* tells of, as far as a second endpoint tells the same; *before* is what was known.
 
@@ -197,7 +203,7 @@ class _Place:
     """Where a message is executed, and who sent it."""
 
     chain: "Chain"
-    sender: Sender
+    sender: MessageSender
     assets: "Assets"
     #: The block that is read.
     number: int

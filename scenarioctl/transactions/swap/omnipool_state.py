@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
+from scenarioctl.runtime.storage_keys import StorageAddress
 from scenarioctl.transactions.swap.dynamic_fees import (
     FeeParameters,
     TradedVolume,
@@ -22,7 +23,7 @@ from scenarioctl.transactions.swap.omnipool_math import (
     sell_hub_asset,
     sell_to_omnipool,
 )
-from scenarioctl.transactions.swap.pool_storage import Entry, is_erc20, read_entries
+from scenarioctl.transactions.swap.pool_storage import is_erc20, read_entries
 from scenarioctl.transactions.swap.quote import QuoteLeg
 from scenarioctl.transactions.swap.route import RouteHop, check_route, parse_route
 from scenarioctl.transactions.swap.swap_call import check_omnipool_trade
@@ -74,7 +75,7 @@ class OmnipoolState:
     async def open(self, pair: tuple[int, int], route: tuple[RouteHop, ...]) -> tuple[RouteHop, ...]:
         """Read what a trade of *pair* needs, and return its route: the one given, the chain's, or the Omnipool."""
         ordered = {"asset_in": min(pair), "asset_out": max(pair)}
-        general: list[Entry] = [
+        general: list[StorageAddress] = [
             ("System", "Number", ()),
             ("Omnipool", "SlipFee", ()),
             ("Omnipool", "HubAssetTradability", ()),
@@ -163,15 +164,15 @@ class OmnipoolState:
     def _unread(self, assets: Iterable[int]) -> list[int]:
         return sorted(set(assets) - {self._hub} - set(self._pool_assets))
 
-    async def _read(self, entries: Sequence[Entry]) -> list[Any]:
+    async def _read(self, entries: Sequence[StorageAddress]) -> list[Any]:
         return await read_entries(self._client, self._table, entries, at=self._at)
 
-    def _entries(self, assets: Iterable[int]) -> list[Entry]:
+    def _entries(self, assets: Iterable[int]) -> list[StorageAddress]:
         return [entry for asset in assets for entry in self._entries_of(asset)]
 
-    def _entries_of(self, asset: int) -> list[Entry]:
+    def _entries_of(self, asset: int) -> list[StorageAddress]:
         """Return what has to be read of an asset: as many entries as `_keep` takes."""
-        holds: Entry = ("Tokens", "Accounts", (POOL_ACCOUNT, asset))
+        holds: StorageAddress = ("Tokens", "Accounts", (POOL_ACCOUNT, asset))
         if asset == self._native:
             holds = ("System", "Account", (POOL_ACCOUNT,))
         sides = (min(asset, self._hub), max(asset, self._hub))

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
+    from scenarioctl.runtime.storage_keys import StorageAddress
     from scenarioctl.runtime.table import RuntimeTable
-
-#: Pallet, entry, and the parts of its key.
-Entry = tuple[str, str, tuple[Any, ...]]
 
 
 async def read_entries(
-    client: "Client", table: "RuntimeTable", entries: Sequence[Entry], *, at: str
+    client: "Client", table: "RuntimeTable", entries: Sequence["StorageAddress"], *, at: str
 ) -> list[Any]:
     """Return the values stored at the block *at*, in one round trip; None also if the runtime has no such entry."""
     there = [

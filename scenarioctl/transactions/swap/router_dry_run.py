@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
-from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.runtime.storage_keys import StorageAddress, storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.events import read_event
-from scenarioctl.transactions.swap.pool_storage import Entry, is_erc20, read_entries
+from scenarioctl.transactions.swap.pool_storage import is_erc20, read_entries
 from scenarioctl.transactions.swap.route import RouteHop, format_route
 from scenarioctl.transactions.swap.swap_call import router_sell
 
@@ -36,7 +36,7 @@ class RouterDryRun:
         """Tell whether *asset* is a contract's token, which a dry run can give to nobody."""
         return is_erc20((await self._read([("AssetRegistry", "Assets", (asset,))]))[0])
 
-    async def _read(self, entries: Sequence[Entry]) -> list[Any]:
+    async def _read(self, entries: Sequence[StorageAddress]) -> list[Any]:
         return await read_entries(self._client, self._table, entries, at=self._at)
 
     async def sell(self, hops: tuple[RouteHop, ...], amount: int, sender: bytes | None) -> int:

@@ -34,7 +34,7 @@ PROOFS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class RouteRow:
+class AssetRoute:
     """One route of one asset."""
 
     #: Literals of chains in `routes.json`, kinds (`TrustFacts.kind`) in ROWS_BY_KIND.
@@ -60,7 +60,7 @@ _BRIDGED = "2/GlobalConsensus(*"
 
 #: The routes between chains of config.toml, and between one of them and one that is built in.
 ROWS_BY_KIND = tuple(
-    RouteRow(source=source, destination=destination, asset=asset, way=way, proof="arrival")
+    AssetRoute(source=source, destination=destination, asset=asset, way=way, proof="arrival")
     for source, destination, asset, way in (
         ("relay", "asset_hub", _RELAY_ASSET, "Teleport"),
         ("asset_hub", "relay", _RELAY_ASSET, "Teleport"),
@@ -81,12 +81,12 @@ ROWS_BY_KIND = tuple(
 )
 
 
-def find_row(source: str, destination: str, asset: str) -> RouteRow | None:
+def find_row(source: str, destination: str, asset: str) -> AssetRoute | None:
     """Return the row between two built-in chains for the *asset* at this location on the source; None if there is none."""
     return routes_from(source).get((destination, asset))
 
 
-def find_row_by_kind(source: str, destination: str, asset: str) -> RouteRow | None:
+def find_row_by_kind(source: str, destination: str, asset: str) -> AssetRoute | None:
     """Return the row between chains of two kinds for the *asset* at this location on the Asset Hub."""
     for row in ROWS_BY_KIND:
         if (row.source, row.destination) == (source, destination) and matches(row.asset, asset):
@@ -95,10 +95,10 @@ def find_row_by_kind(source: str, destination: str, asset: str) -> RouteRow | No
 
 
 @cache
-def routes_from(source: str) -> Mapping[tuple[str, str], RouteRow]:
+def routes_from(source: str) -> Mapping[tuple[str, str], AssetRoute]:
     """Return the rows of one source chain by destination and asset, parsing its line only."""
     return {
-        (destination, asset): RouteRow(
+        (destination, asset): AssetRoute(
             source=source,
             destination=destination,
             asset=asset,

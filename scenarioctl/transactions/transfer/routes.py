@@ -43,7 +43,7 @@ from scenarioctl.transactions.transfer.request import (
     only_connected,
     refusal,
 )
-from scenarioctl.transactions.transfer.route_rows import RouteRow, find_row, find_row_by_kind
+from scenarioctl.transactions.transfer.route_rows import AssetRoute, find_row, find_row_by_kind
 from scenarioctl.transactions.transfer.ways import (
     Route,
     TransferType,
@@ -332,14 +332,14 @@ def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
     return row is None or (row.opens == "check" and _same_way(row, route))
 
 
-def _same_way(row: RouteRow, route: Route) -> bool:
+def _same_way(row: AssetRoute, route: Route) -> bool:
     """Tell whether the way that the facts allow is the one in the table."""
     if route.via is None:
         return row.way == route.first
     return row.way in (route.way, f"{route.first}, {_kind(route.via)}, {route.onward}")
 
 
-def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
+def _find_row(transfer: Transfer, by_kind: AssetRoute | None) -> AssetRoute | None:
     """Return the row of the chains, if both are built in; with a chain of config.toml, the one *by_kind*."""
     if is_bridged(transfer) and transfer.source.role == "asset_hub":
         # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
@@ -351,7 +351,7 @@ def _find_row(transfer: Transfer, by_kind: RouteRow | None) -> RouteRow | None:
     return by_kind
 
 
-def _find_row_by_kind(transfer: Transfer, hub: "Chain") -> RouteRow | None:
+def _find_row_by_kind(transfer: Transfer, hub: "Chain") -> AssetRoute | None:
     location = seen_from(identity_of(transfer), hub.para_id)
     return find_row_by_kind(_kind(transfer.source), _kind(transfer.destination), location)
 

@@ -18,7 +18,7 @@ from scenarioctl.chains.trust import (
 )
 from scenarioctl.transactions.transfer.bridges import bridge_type, is_bridged
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import RouteRow
+from scenarioctl.transactions.transfer.route_rows import AssetRoute
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -38,7 +38,7 @@ class Route:
     via: "Chain | None" = None
     onward: TransferType | None = None
     #: The row that allows it; None for a candidate.
-    row: RouteRow | None = None
+    row: AssetRoute | None = None
     #: The row by kind whose fees were measured (`fees.json`); "" if there is none.
     fees_as: str = ""
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.rights import RIGHTS
-from scenarioctl.transactions.wording import contracts, nested_calls, ordinary_calls, transfers, xcm_calls
+from scenarioctl.transactions.wording import (
+    contracts,
+    cross_chain_calls,
+    nested_calls,
+    ordinary_calls,
+    transfers,
+)
 from scenarioctl.transactions.wording.nested_calls import say_named
 from scenarioctl.transactions.wording.phrases import (
     MISFITS,
@@ -110,7 +116,7 @@ _REMARKS = rows({"System.remark|remark_with_event": "writes {text:remark} to the
 #: The tables of words, with how dangerous their calls are; what holds other calls is as dangerous as they are.
 KINDS: tuple[tuple[Danger, Mapping[tuple[str, str], Words]], ...] = (
     (Danger.MONEY, transfers.WORDS),
-    (Danger.MONEY, xcm_calls.WORDS),
+    (Danger.MONEY, cross_chain_calls.WORDS),
     (Danger.MONEY, ordinary_calls.MONEY),
     (Danger.OTHER, ordinary_calls.OTHER),
     (Danger.OTHER, nested_calls.STORED),
