@@ -251,13 +251,7 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "chain": form.get("selectedChain"),
-        "pallet_name": form.get("selectedPallet"),
-        "method_name": method_name(form),
-        "params": list(parse_params(form.get("methodInput"))),
-        "block": form.get("blockHash"),
-    }
+    return {"method_name": method_name(form), "params": list(parse_params(form.get("methodInput")))}
 
 
 def _spelled(

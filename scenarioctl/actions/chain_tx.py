@@ -121,12 +121,7 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "chain": form.get("selectedChain"),
-        "pallet_name": form.get("selectedPallet"),
-        "method_name": method_name(form),
-        "params": own_params(form),
-    }
+    return {"method_name": method_name(form), "params": own_params(form)}
 
 
 def own_params(form: Mapping[str, Any]) -> Any:

@@ -1,6 +1,5 @@
 """The node `delay`: the run pauses."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +74,6 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return node, node
 
 
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {"seconds": form.get("seconds")}
-
-
 def _write_seconds(value: object, field: str) -> int | str:
     text = to_text(parse_seconds(value, field=field))
     return int(text) if text.isdigit() else text
@@ -110,7 +105,7 @@ STEP = StepKind(
     look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
     describe=describe,
     card=card,
-    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw, read=read_keys),
+    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw),
     check=check,
     run=run,
 )

@@ -7,8 +7,10 @@ from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.flow_files import draw_flow, keys_of, read_flow
 from scenarioctl.actions.placeholders import first_names, has_numbered, rename
 from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
+from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 
 if TYPE_CHECKING:
@@ -62,9 +64,18 @@ def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
 
 def _values(app: "Application", node: Node, kind: StepKind) -> dict[str, Any]:
     keys = keys_of(kind)
-    found: Mapping[str, Any] = keys.read(app, node.form)
+    form = action_data(node) if kind.box is ACTION_BOX else node.form
+    found = {key: _value_at(form, field) for field, key in reversed([*keys.fields.items()])}
+    if keys.read is not None:
+        found.update(keys.read(app, node.form))
     # In the order of the documentation.
     return {key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING}
+
+
+def _value_at(form: Any, field: str) -> Any:
+    for part in field.split("."):
+        form = form.get(part) if isinstance(form, dict) else None
+    return form
 
 
 def _orders(before: Mapping[str, tuple[str, ...]], steps: list[str]) -> dict[str, tuple[str, ...]]:

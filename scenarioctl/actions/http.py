@@ -234,17 +234,12 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    method, body, content_type = (form.get(key) for key in ("method", "requestContent", "contentType"))
-    headers = form.get("headers")
+    method, content_type, headers = (form.get(key) for key in ("method", "contentType", "headers"))
     entries = [entry for entry in headers if isinstance(entry, dict)] if isinstance(headers, list) else []
     return {
-        "url": form.get("url"),
         "method": None if method == "get" else str(method).upper(),
         "headers": {str(entry.get("key")): entry.get("value") for entry in entries},
-        "body": body,
-        "content_type": None if body and content_type == _JSON else content_type,
-        "timeout": form.get("timeout"),
-        "retries": form.get("retries"),
+        "content_type": None if form.get("requestContent") and content_type == _JSON else content_type,
     }
 
 

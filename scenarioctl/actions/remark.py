@@ -12,7 +12,7 @@ from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Filled
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import action_data, form_sides, outline_source, read_side
+from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX
@@ -116,11 +116,6 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return first, action
 
 
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    data, source, _ = form_sides(form)
-    return {"chain": source.get("chain"), "text": source.get("target"), "plain": data.get("plain")}
-
-
 STEP = StepKind(
     name="Remark",
     box=ACTION_BOX,
@@ -137,7 +132,6 @@ STEP = StepKind(
             "plain": "plain",
         },
         draw=draw,
-        read=read_keys,
     ),
     tx_type=TX_TYPE,
     outline=outline,

@@ -30,13 +30,14 @@ class FlowKeys:
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    #: Field of the form -> the key that sets it, to name the key in an error message.
+    #: Field of the form, or of an action's `actionData` -> the key that sets it, the main field of a key first: its value is that
+    #: of the key, and messages about any of them name the key.
     fields: Mapping[str, str]
     #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box of the step before,
     #: which serves as the first box if it shows the same chain and asset.
     draw: Callable[[DiagramBuilder, "Application", Fields, str], tuple[str, str]]
-    #: (app, form) -> the values of the keys with which `draw` makes this form; of other forms, anything.
-    read: Callable[["Application", Form], Mapping[str, Any]]
+    #: (app, form) -> the values of those keys that aren't their main fields, so that `draw` makes this form; of other forms, anything.
+    read: Callable[["Application", Form], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

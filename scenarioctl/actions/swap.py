@@ -204,18 +204,12 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    data, source, target = form_sides(form)
+    _, source, target = form_sides(form)
     chain = source.get("chain")
     return {
         "chain": None if chain == _DEFAULT_CHAIN else chain,
         "assetin": asset_key(app, source),
         "assetout": asset_key(app, target),
-        "amount": source.get("amount"),
-        "min_amount_out": data.get("minAmountOut"),
-        "exact_minimum": data.get("exactMinimum"),
-        "slippage": data.get("slippage"),
-        "max_impact": data.get("maxImpact"),
-        "route": data.get("route"),
     }
 
 

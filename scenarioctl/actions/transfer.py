@@ -132,12 +132,8 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    data, source, target = form_sides(form)
+    data, source, _ = form_sides(form)
     return {
-        "source_chain": source.get("chain"),
-        "dest_chain": target.get("chain"),
-        "destination_address": target.get("address"),
-        "amount": source.get("amount"),
         "assetid": asset_key(app, source),
         "yes": "confirmedReceiver" in data or None,
         "xcm_version": data.get("xcmVersion"),

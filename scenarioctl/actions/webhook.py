@@ -1,6 +1,5 @@
 """The node `webhook`: the run waits for an event that is posted to the daemon."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +113,6 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return node, node
 
 
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": form.get("webhookName"), "uuid": form.get("uuid"), "timeout": form.get("timeout")}
-
-
 def parse_uuid(value: object, *, field: str) -> str:
     """Return *value*, 32 hex digits in the usual five groups, in lower case."""
     text = value.lower() if isinstance(value, str) else ""
@@ -140,7 +135,6 @@ STEP = StepKind(
         optional=("uuid", "timeout"),
         fields={"webhookName": "name", "uuid": "uuid", "timeout": "timeout"},
         draw=draw,
-        read=read_keys,
     ),
     check=check,
     run=run,
