@@ -37,7 +37,6 @@ class StatusPoller:
         self._tasks: list[asyncio.Task[None]] = []
         #: By name.
         self._states: dict[str, ChainState] = {}
-        follower.on_close.append(self._close)
 
     def enter(self) -> None:
         self._listeners += 1
@@ -57,11 +56,6 @@ class StatusPoller:
             for task in self._tasks:
                 task.cancel()
             self._tasks = []
-
-    def _close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        self._changed.set()
 
     def mark(self) -> asyncio.Event:
         """Return an event that is set when there are news after this call."""

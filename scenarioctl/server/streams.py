@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from aiohttp import web
 
@@ -62,13 +63,16 @@ class Follower:
         self._token: str | None = None
         self._changed = asyncio.Event()
         self.closed = False
+        #: What the streams wait for.
+        self.awaited: WeakSet[asyncio.Event] = WeakSet()
         #: Called when all streams end.
         self.on_close: list[Callable[[], None]] = []
 
     def close(self) -> None:
         """End all streams and refuse new ones."""
         self.closed = True
-        self._changed.set()
+        for event in tuple(self.awaited):
+            event.set()
         for tell in self.on_close:
             tell()
         if self._looking is not None:
@@ -188,6 +192,7 @@ class Stream(ABC):
                 tokens = self._access.tokens
             # Take the event before reading, so that no change in between is missed.
             changed = following.mark()
+            follower.awaited.add(changed)
             if await following.send_news(response):
                 spoke = clock()
                 continue

@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from aiohttp import web
 
@@ -34,12 +33,6 @@ class TransactionStream(Stream):
     def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
         super().__init__(row, follower, access)
         self._decoder = Decoder(TransactionStatus)
-        self._followed: WeakSet[_FollowedTransaction] = WeakSet()
-        follower.on_close.append(self._close)
-
-    def _close(self) -> None:
-        for following in self._followed:
-            following.changed.set()
 
     async def begin(self, request: web.Request) -> Subscription:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
@@ -48,7 +41,6 @@ class TransactionStream(Stream):
         following = _FollowedTransaction(self._follower, chain, hash)
         # Report what can't be answered before the stream begins.
         await following.look()
-        self._followed.add(following)
         return following
 
 
@@ -59,15 +51,13 @@ class _FollowedTransaction:
         self._hash = hash
         self._found: SentTransaction | None = None
         self._event = self._told = b""
-        #: Set when the chain is asked again.
-        self.changed = asyncio.Event()
         #: When the chain is asked next, on the event loop's clock.
         self._due = 0.0
 
     def mark(self) -> asyncio.Event:
-        self.changed = changed = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.call_at(self._due, changed.set)
+        """Return an event that is set when the chain is asked again."""
+        changed = asyncio.Event()
+        asyncio.get_running_loop().call_at(self._due, changed.set)
         return changed
 
     async def look(self) -> None:
