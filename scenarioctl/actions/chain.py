@@ -1,5 +1,6 @@
 """The node `chain`: where a step starts or ends."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, account_row, chain_title, group_digits, mark_rows
@@ -7,7 +8,7 @@ from scenarioctl.actions.form_text import AssetText, chain_text, name_asset, one
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import ACTION_BOX, EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -89,6 +90,37 @@ def draw_chain(
         "contact": None,
     }
     return builder.add(BOX, form)
+
+
+def draw_action(
+    builder: "DiagramBuilder",
+    name: str,
+    source: "tuple[Chain, Asset | str]",
+    target: "tuple[Chain, Asset | str | None]",
+    options: Mapping[str, Any],
+    *,
+    amount: str,
+    address: str | None = None,
+    start: str = "",
+) -> tuple[str, str]:
+    """Draw an action between two chains, and return the ids of the first and the last box; *options* is what it keeps besides."""
+    (chain, asset), (destination, arriving) = source, target
+    data = {
+        "actionType": name,
+        "source": {"chain": chain.name, **asset_fields(chain, asset), "address": None, "amount": amount},
+        "target": {
+            "chain": destination.name,
+            **asset_fields(destination, arriving),
+            "address": address,
+        },
+        **options,
+    }
+    first = draw_chain(builder, chain, asset, amount=amount, start=start)
+    action = builder.add(ACTION_BOX, {"action": name, "actionData": data})
+    last = draw_chain(builder, destination, arriving, address=address)
+    builder.connect(first, action)
+    builder.connect(action, last)
+    return first, last
 
 
 def asset_fields(chain: "Chain", asset: "Asset | str | None") -> dict[str, Any]:

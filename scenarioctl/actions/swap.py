@@ -16,7 +16,7 @@ from scenarioctl.actions.cards import (
     source_tokens,
     tokens,
 )
-from scenarioctl.actions.chain import asset_fields, draw_chain
+from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, read_raw, read_tokens
 from scenarioctl.actions.form_text import one_line, side_texts
@@ -184,23 +184,8 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         with fields.checking():
             check_pair(asset_in, asset_out, fields.name("assetout"))
     amount = fields.open_amount("amount", asset_in)[0]
-    data: dict[str, Any] = {
-        "actionType": "swap",
-        "source": {
-            "chain": chain.name,
-            **asset_fields(chain, asset_in),
-            "address": None,
-            "amount": amount,
-        },
-        "target": {"chain": chain.name, **asset_fields(chain, asset_out), "address": None},
-    }
-    data |= _options(fields, asset_out)
-    first = draw_chain(builder, chain, asset_in, amount=amount, start=start)
-    action = builder.add(ACTION_BOX, {"action": "swap", "actionData": data})
-    last = draw_chain(builder, chain, asset_out)
-    builder.connect(first, action)
-    builder.connect(action, last)
-    return first, last
+    source, target, options = (chain, asset_in), (chain, asset_out), _options(fields, asset_out)
+    return draw_action(builder, "swap", source, target, options, amount=amount, start=start)
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:

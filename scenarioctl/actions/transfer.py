@@ -16,7 +16,7 @@ from scenarioctl.actions.cards import (
     source_tokens,
     tokens,
 )
-from scenarioctl.actions.chain import asset_fields, draw_chain
+from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
     MAXIMUM,
@@ -348,35 +348,18 @@ def draw_alone(app: "Application", transfer: ParsedTransfer) -> Diagram:
 def draw_parsed(
     builder: "DiagramBuilder", transfer: ParsedTransfer, app: "Application", *, start: str = ""
 ) -> tuple[str, str]:
-    source, destination, asset = transfer.source, transfer.destination, transfer.asset
-    amount, address = transfer.amount, transfer.address
+    asset, destination = transfer.asset, transfer.destination
     arriving = None if isinstance(asset, str) else app.assets.counterpart(asset, destination)
-    first = draw_chain(builder, source, asset, amount=amount, start=start)
-    action = builder.add(
-        ACTION_BOX,
-        {
-            "action": "xTransfer",
-            "actionData": {
-                "actionType": "xTransfer",
-                "source": {
-                    "chain": source.name,
-                    **asset_fields(source, asset),
-                    "address": None,
-                    "amount": amount,
-                },
-                "target": {
-                    "chain": destination.name,
-                    **asset_fields(destination, arriving),
-                    "address": address,
-                },
-                **_options(transfer),
-            },
-        },
+    return draw_action(
+        builder,
+        "xTransfer",
+        (transfer.source, asset),
+        (destination, arriving),
+        _options(transfer),
+        amount=transfer.amount,
+        address=transfer.address,
+        start=start,
     )
-    last = draw_chain(builder, destination, arriving, address=address)
-    builder.connect(first, action)
-    builder.connect(action, last)
-    return first, last
 
 
 def confirm_receivers(diagram: Diagram) -> Diagram:
