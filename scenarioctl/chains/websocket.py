@@ -141,7 +141,7 @@ class _Resolver(AbstractResolver):
 
         def look_up() -> None:
             try:
-                outcome: list[ResolveResult] | OSError = _look_up(host, port, family)
+                outcome: list[ResolveResult] | OSError = find_addresses(host, port, family)
             except OSError as error:
                 outcome = error
             # The loop is closed if nobody waited for it.
@@ -163,7 +163,8 @@ class _Resolver(AbstractResolver):
         """Nothing is kept open."""
 
 
-def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+def find_addresses(host: str, port: int, family: int, flags: int = 0) -> list[ResolveResult]:
+    """Return the addresses of *host* for aiohttp, as the system's resolver knows them; it may take long."""
     return [
         ResolveResult(
             hostname=host,
@@ -174,7 +175,7 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Resolve
             flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
         )
         for kind, _, protocol, _, address in socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, family=family
+            host, port, type=socket.SOCK_STREAM, family=family, flags=flags
         )
     ]
 

@@ -14,6 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from scenarioctl import __version__
+from scenarioctl.chains.websocket import find_addresses
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import AttemptFailed, WebRequest
 from scenarioctl.outgoing.guard import Guard
@@ -204,24 +205,9 @@ class Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._threads,
-            lambda: socket.getaddrinfo(
-                host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
-            ),
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, find_addresses, host, port, family, socket.AI_ADDRCONFIG
         )
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address[0]),
-                port=int(address[1]),
-                family=found_family,
-                proto=protocol,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for found_family, _, protocol, _, address in found
-            if found_family in (socket.AF_INET, socket.AF_INET6)
-        ]
 
     async def close(self) -> None:
         """Do nothing: the threads are shared."""
