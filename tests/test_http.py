@@ -1259,10 +1259,10 @@ def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path)
         'scenarioctl_requests_total{endpoint="none",server="api",status="404"} 5.0',
     ]
     for line in (
-        "scenarioctl_store_up 1",
-        "scenarioctl_scenarios 1",
-        "scenarioctl_store_writes_total 2",
-        'scenarioctl_jobs{state="running"} 1',
+        "scenarioctl_store_up 1.0",
+        "scenarioctl_scenarios 1.0",
+        "scenarioctl_store_writes_total 2.0",
+        'scenarioctl_jobs{state="running"} 1.0',
         'scenarioctl_request_seconds_bucket{endpoint="/job/start",le="+Inf",server="api"} 1.0',
         "scenarioctl_requests_under_way 1.0",
     ):

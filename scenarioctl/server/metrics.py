@@ -1,6 +1,6 @@
 """Prometheus metrics of the daemon. All label values come from fixed sets, so that no client can add one."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector
@@ -9,7 +9,6 @@ from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
 from scenarioctl.histogram import Histogram
-from scenarioctl.server.readings import MetricReading, plain
 
 if TYPE_CHECKING:
     from scenarioctl.worker.counts import Counts
@@ -41,8 +40,9 @@ class Metrics:
         self._counted: dict[tuple[str, str, int], int] = {}
         #: Server, endpoint -> seconds.
         self._timed: dict[tuple[str, str], Histogram] = {}
-        #: Functions that return further readings at each scrape.
-        self.sources: list[Callable[[], Awaitable[Iterable[MetricReading]]]] = []
+        #: Functions that return further metrics at each scrape, and what they returned last.
+        self.sources: list[Callable[[], Awaitable[Iterable[Metric]]]] = []
+        self._read: list[Metric] = []
         self.registry.register(self)
         # Memory, CPU time and open files, if the system provides them.
         ProcessCollector(registry=self.registry)
@@ -77,14 +77,26 @@ class Metrics:
         info = GaugeMetricFamily("scenarioctl_info", "The running version.", labels=("version",))
         info.add_metric((self._version,), 1)
         yield info
+        yield from self._read
 
     async def write(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
-        lines: list[str] = []
-        for source in self.sources:
-            for reading in await source():
-                lines += reading.lines()
-        return generate_latest(self.registry) + "".join(line + "\n" for line in lines).encode()
+        self._read = [metric for source in self.sources for metric in await source()]
+        return generate_latest(self.registry)
+
+
+def by_label(
+    family: type[CounterMetricFamily | GaugeMetricFamily],
+    name: str,
+    help: str,
+    label: str,
+    values: Mapping[str, float],
+) -> Metric:
+    """Return a metric with one label, and its values by that."""
+    metric = family(name, help, labels=(label,))
+    for each, value in sorted(values.items()):
+        metric.add_metric((each,), value)
+    return metric
 
 
 class Working(Protocol):
@@ -100,27 +112,24 @@ class Working(Protocol):
     def clock_offset(self) -> float | None: ...
 
 
-def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[MetricReading]]]:
+def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Metric]]]:
     """Return a source of metrics of the chains and the worker."""
 
-    async def read() -> list[MetricReading]:
-        readings = [
-            MetricReading(
-                name="scenarioctl_chain_up",
-                help="Whether the last attempt to reach a chain succeeded; only chains that were used.",
-                labels=("chain",),
-                values={(name,): float(up) for name, up in app.chains_up().items()},
-            )
-        ]
-        if worker is not None:
-            readings += _worker_figures(worker)
-        return readings
+    async def read() -> list[Metric]:
+        help = "Whether the last attempt to reach a chain succeeded; only chains that were used."
+        up = by_label(GaugeMetricFamily, "scenarioctl_chain_up", help, "chain", app.chains_up())
+        return [up, *(_worker_figures(worker) if worker is not None else ())]
 
     return read
 
 
-def _worker_figures(worker: Working) -> list[MetricReading]:
+def _worker_figures(worker: Working) -> Iterable[Metric]:
     counts = worker.counts
+    if worker.clock_offset is not None:
+        yield GaugeMetricFamily("scenarioctl_worker_clock_offset_seconds", _OFFSET, worker.clock_offset)
+    yield GaugeMetricFamily(
+        "scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running
+    )
     outcomes = {
         "executed": counts.executed,
         "failed": counts.failed,
@@ -128,52 +137,25 @@ def _worker_figures(worker: Working) -> list[MetricReading]:
         "left_out": counts.left_out,
         "bug": counts.bugs,
     }
-    offset = worker.clock_offset
-    known = [] if offset is None else [plain("scenarioctl_worker_clock_offset_seconds", _OFFSET, offset)]
-    return [
-        *known,
-        plain("scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running),
-        MetricReading(
-            name="scenarioctl_runs",
-            help="Finished runs, by outcome.",
-            kind="counter",
-            labels=("outcome",),
-            values={(name,): float(number) for name, number in outcomes.items()},
-        ),
-        plain(
-            "scenarioctl_runs_taken_over",
-            "Runs that another worker, or an earlier process, had begun and not finished.",
-            counts.taken_over,
-            kind="counter",
-        ),
-        MetricReading(
-            name="scenarioctl_drafts",
-            help="Drafts made by runs, by type.",
-            kind="counter",
-            labels=("type",),
-            values={(name,): float(number) for name, number in counts.drafts.items()},
-        ),
-        plain(
-            "scenarioctl_drafts_flagged",
-            "Drafts outdated by a runtime upgrade.",
-            counts.flagged,
-            kind="counter",
-        ),
-        MetricReading(
-            name="scenarioctl_notifications",
-            help="Attempts to deliver notifications, by outcome, and notifications that were given up.",
-            kind="counter",
-            labels=("outcome",),
-            values={
-                ("delivered",): float(counts.notifications_delivered),
-                ("failed",): float(counts.notifications_failed),
-                ("given_up",): float(counts.notifications_given_up),
-            },
-        ),
-        plain(
-            "scenarioctl_worker_store_errors",
-            "Store errors in the worker.",
-            counts.store_errors,
-            kind="counter",
-        ),
-    ]
+    yield by_label(CounterMetricFamily, "scenarioctl_runs", "Finished runs, by outcome.", "outcome", outcomes)
+    yield CounterMetricFamily(
+        "scenarioctl_runs_taken_over",
+        "Runs that another worker, or an earlier process, had begun and not finished.",
+        counts.taken_over,
+    )
+    yield by_label(
+        CounterMetricFamily, "scenarioctl_drafts", "Drafts made by runs, by type.", "type", counts.drafts
+    )
+    yield CounterMetricFamily(
+        "scenarioctl_drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged
+    )
+    deliveries = {
+        "delivered": counts.notifications_delivered,
+        "failed": counts.notifications_failed,
+        "given_up": counts.notifications_given_up,
+    }
+    help = "Attempts to deliver notifications, by outcome, and notifications that were given up."
+    yield by_label(CounterMetricFamily, "scenarioctl_notifications", help, "outcome", deliveries)
+    yield CounterMetricFamily(
+        "scenarioctl_worker_store_errors", "Store errors in the worker.", counts.store_errors
+    )

@@ -4,9 +4,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, StoreBusy
-from scenarioctl.server.readings import MetricReading, plain
+from scenarioctl.server.metrics import by_label
 
 if TYPE_CHECKING:
     from scenarioctl.stores.figures import Usage
@@ -23,7 +26,7 @@ class StoreMetrics:
     def __init__(self, app: Application) -> None:
         self._app = app
         #: The newest figures, and when they were read, in seconds of the monotonic clock.
-        self._known: list[MetricReading] = []
+        self._known: list[Metric] = []
         self._read_at = 0.0
         #: The task that reads newer ones, and since when.
         self._reading: asyncio.Task[None] | None = None
@@ -33,7 +36,7 @@ class StoreMetrics:
         self._answers = 0
         self._answered_at = 0.0
 
-    async def read(self) -> list[MetricReading]:
+    async def read(self) -> list[Metric]:
         if self._reading is None or self._reading.done():
             self._begun = time.monotonic()
             self._reading = asyncio.create_task(self._refresh(), name="figures of the store")
@@ -42,11 +45,16 @@ class StoreMetrics:
             # A bug is shown.
             self._reading.result()
         usage = self._app.store.usage()
-        readings = [plain("scenarioctl_store_up", "Whether the store answers.", self._answers_now(usage))]
+        readings: list[Metric] = [
+            GaugeMetricFamily("scenarioctl_store_up", "Whether the store answers.", self._answers_now(usage))
+        ]
         if self._known:
             age = time.monotonic() - self._read_at
             help = "Seconds since the figures of the store were read: it may be too slow, or away."
-            readings += [*self._known, plain("scenarioctl_store_figures_age_seconds", help, round(age, 3))]
+            readings += [
+                *self._known,
+                GaugeMetricFamily("scenarioctl_store_figures_age_seconds", help, round(age, 3)),
+            ]
         return readings + _usage_figures(usage)
 
     def close(self) -> None:
@@ -72,24 +80,22 @@ class StoreMetrics:
         self._known, self._read_at, self._is_up = known, time.monotonic(), True
 
 
-async def _store_figures(app: Application) -> list[MetricReading]:
+async def _store_figures(app: Application) -> list[Metric]:
     from scenarioctl.model.jobs import SECOND
 
     said = await app.store.statistics()
-    states: dict[tuple[str, ...], float] = {
-        (state.value,): float(number) for state, number in said.jobs.items()
-    }
+    states = {state.value: number for state, number in said.jobs.items()}
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    readings = [
-        plain("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
-        MetricReading(
-            name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
+    readings: list[Metric] = [
+        GaugeMetricFamily("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
+        by_label(GaugeMetricFamily, "scenarioctl_jobs", "Jobs in the store, by state.", "state", states),
+        GaugeMetricFamily(
+            "scenarioctl_runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting
         ),
-        plain("scenarioctl_runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
-        plain(
+        GaugeMetricFamily(
             "scenarioctl_jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
         ),
-        plain(
+        GaugeMetricFamily(
             "scenarioctl_workers",
             "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
             said.workers,
@@ -97,12 +103,12 @@ async def _store_figures(app: Application) -> list[MetricReading]:
     ]
     if said.connections is not None:
         readings += [
-            plain(
+            GaugeMetricFamily(
                 "scenarioctl_store_server_connections",
                 "Connections of all clients to the store's server.",
                 said.connections.open,
             ),
-            plain(
+            GaugeMetricFamily(
                 "scenarioctl_store_server_connections_max",
                 "Connections that the store's server allows.",
                 said.connections.limit,
@@ -111,62 +117,56 @@ async def _store_figures(app: Application) -> list[MetricReading]:
     return readings
 
 
-async def _outbox_figures(app: Application) -> MetricReading:
+async def _outbox_figures(app: Application) -> Metric:
     waiting = await app.store.outbox().figures()
-    return MetricReading(
-        name="scenarioctl_notifications_waiting",
-        help="Notifications that are not delivered yet: queued, or retrying after an attempt that failed.",
-        labels=("state",),
-        values={("queued",): float(waiting.queued), ("retrying",): float(waiting.retrying)},
-    )
+    help = "Notifications that are not delivered yet: queued, or retrying after an attempt that failed."
+    states = {"queued": waiting.queued, "retrying": waiting.retrying}
+    return by_label(GaugeMetricFamily, "scenarioctl_notifications_waiting", help, "state", states)
 
 
-def _usage_figures(usage: "Usage") -> list[MetricReading]:
-    readings = [
-        MetricReading(
-            name="scenarioctl_store_seconds",
-            help="Seconds of the reads and writes of this process that the store answered, from when it was asked.",
-            kind="histogram",
-            values={(): usage.seconds},
+def _usage_figures(usage: "Usage") -> list[Metric]:
+    readings: list[Metric] = [
+        HistogramMetricFamily(
+            "scenarioctl_store_seconds",
+            "Seconds of the reads and writes of this process that the store answered, from when it was asked.",
+            usage.seconds.buckets(),
+            usage.seconds.total,
         ),
-        plain(
-            "scenarioctl_store_writes", "Writes of this process to the store.", usage.writes, kind="counter"
-        ),
-        plain(
+        CounterMetricFamily("scenarioctl_store_writes", "Writes of this process to the store.", usage.writes),
+        CounterMetricFamily(
             "scenarioctl_store_errors",
             "Reads and writes of this process that failed because of the store.",
             usage.errors,
-            kind="counter",
         ),
     ]
     if (pool := usage.pool) is not None:
         readings += [
-            MetricReading(
-                name="scenarioctl_store_pool_connections",
-                help="Connections of this process to the store's server, by state.",
-                labels=("state",),
-                values={("idle",): float(pool.idle), ("used",): float(pool.used)},
+            by_label(
+                GaugeMetricFamily,
+                "scenarioctl_store_pool_connections",
+                "Connections of this process to the store's server, by state.",
+                "state",
+                {"idle": pool.idle, "used": pool.used},
             ),
-            plain(
+            GaugeMetricFamily(
                 "scenarioctl_store_pool_connections_max",
                 "Connections that this process may open: the setting store_pool.",
                 pool.limit,
             ),
-            plain(
+            GaugeMetricFamily(
                 "scenarioctl_store_pool_waiting",
                 "Requests and runs of this process that wait for a connection.",
                 pool.waiting,
             ),
-            plain(
+            CounterMetricFamily(
                 "scenarioctl_store_pool_wait_seconds",
                 "Seconds that requests and runs have waited for a connection.",
                 pool.wait_seconds,
-                kind="counter",
             ),
         ]
     if usage.listening is not None:
         readings.append(
-            plain(
+            GaugeMetricFamily(
                 "scenarioctl_store_listener_up",
                 "Whether this process hears of changes by LISTEN; only after its first event stream.",
                 usage.listening,
