@@ -22,19 +22,10 @@ from scenarioctl.transactions.transfer.ways import location_on, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.simulation.runtime_api import Clients
-
-
-@dataclass(frozen=True, kw_only=True)
-class BridgeTransfer:
-    """The call of a transfer over the bridge."""
-
-    draft: "Draft"
-    #: What leaves beside the amount to pay on the destination: an asset of the source, and the raw amount.
-    beside: "tuple[Asset, int] | None" = None
 
 
 async def build_bridge_transfer(
@@ -44,7 +35,7 @@ async def build_bridge_transfer(
     table: "RuntimeTable",
     *,
     sender: bytes | None = None,
-) -> BridgeTransfer:
+) -> "Draft":
     """Return the call; a *sender* must hold what goes along to pay the fee.
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
@@ -66,7 +57,7 @@ class _BridgeBuilder:
     transfer: Transfer
     table: "RuntimeTable"
 
-    async def build(self, sender: bytes | None) -> BridgeTransfer:
+    async def build(self, sender: bytes | None) -> "Draft":
         transfer, destination = self.transfer, self.transfer.destination
         table = await self.clients(destination).table()
         version = choose_xcm_version(transfer, self.table, table)
@@ -95,11 +86,9 @@ class _BridgeBuilder:
         draft = build_transfer(
             transfer, self.table, assets=self.assets, destination_table=table, fee_accepted=True
         )
-        return BridgeTransfer(draft=await self._with_fees(draft, message, said))
+        return await self._with_fees(draft, message, said)
 
-    async def _build_with_fee(
-        self, table: "RuntimeTable", version: int, sender: bytes | None
-    ) -> BridgeTransfer:
+    async def _build_with_fee(self, table: "RuntimeTable", version: int, sender: bytes | None) -> "Draft":
         """Send a little of the source's native asset beside an asset in which the destination takes no fees."""
         transfer, destination = self.transfer, self.transfer.destination
         native = self.assets.native(transfer.source)
@@ -126,7 +115,7 @@ class _BridgeBuilder:
         )
         said = f"{native.amount(fee)} goes along and pays the fee on {destination.name}, which takes none in {what}. What is left of it is the receiver's."
         message = self._message(table, native_fee=fee)
-        return BridgeTransfer(draft=await self._with_fees(draft, message, said), beside=(native, fee))
+        return replace(await self._with_fees(draft, message, said), beside=(native, fee))
 
     async def _check_trust(self) -> None:
         """Refuse an asset whose reserve is another chain now: the chain that holds it for the other one is asked."""

@@ -45,8 +45,7 @@ class Form:
     """One of the calls that might make a transfer which only a check opens."""
 
     draft: "Draft"
-    #: What leaves beside the amount, to pay on the destination, raw; and the sentence that says so.
-    beside: "tuple[Asset, int] | None" = None
+    #: Says what leaves beside the amount.
     notes: tuple[str, ...] = ()
 
 
@@ -63,8 +62,6 @@ class TransferBuilder:
     known_destination: "RuntimeTable | None"
     #: What the transaction names to pay its own fee; None for the native asset.
     fee_asset: "Asset | None" = None
-    #: What leaves beside the amount, to pay the fee on the Asset Hub.
-    beside: "tuple[Asset, int] | None" = None
     notes: tuple[str, ...] = ()
     #: Whether the asset is known to keep an account on the destination alive by itself.
     sufficient: bool = False
@@ -159,13 +156,14 @@ class TransferBuilder:
                     self.transfer,
                     f"relayer_fee is only for transfers from assetHub. Leave it out, or send {self.transfer.asset.display_name} to assetHub first",
                 )
-            return await self._build_home_over_hub(sender)
+            from scenarioctl.transactions.ethereum_over_hub import build_ethereum_transfer_over_hub
+
+            transfer = self.transfer if sender is None else replace(self.transfer, sender=sender)
+            return await build_ethereum_transfer_over_hub(self.clients, self.assets, transfer, self.table)
         if self.transfer.relayer_fee is not None:
             from scenarioctl.transactions.relayed_ethereum_transfer import build_relayed_transfer
 
-            relayed = await build_relayed_transfer(self.clients, self.assets, self.transfer, self.table)
-            self.beside = (relayed.ether, self.transfer.relayer_fee)
-            return relayed.draft
+            return await build_relayed_transfer(self.clients, self.assets, self.transfer, self.table)
         if self.transfer.destination.is_ethereum:
             from scenarioctl.transactions.ethereum_transfer import build_ethereum_transfer
 
@@ -174,19 +172,9 @@ class TransferBuilder:
             )
         from scenarioctl.transactions.bridge_transfer import build_bridge_transfer
 
-        found = await build_bridge_transfer(
+        return await build_bridge_transfer(
             self.clients, self.assets, self.transfer, self.table, sender=sender
         )
-        self.beside = found.beside
-        return found.draft
-
-    async def _build_home_over_hub(self, sender: bytes | None) -> "Draft":
-        from scenarioctl.transactions.ethereum_over_hub import build_ethereum_transfer_over_hub
-
-        transfer = self.transfer if sender is None else replace(self.transfer, sender=sender)
-        found = await build_ethereum_transfer_over_hub(self.clients, self.assets, transfer, self.table)
-        self.beside = found.beside
-        return found.draft
 
     async def _quote_last_hop(self, route: Route, *, advice: str = "") -> int:
         """Return what to set aside for the last hop, raw; InvalidRequest if the amount is no more than that.
@@ -213,12 +201,12 @@ class TransferBuilder:
         return fee
 
     async def _build_with_remote_fee(self, sender: bytes | None) -> "Draft":
-        fee = await self._quote_remote_fee(sender)
-        draft = self._build(destination_table=await self._destination_table(), remote_fee=fee)
-        return replace(draft, warnings=(*draft.warnings, *self.notes))
+        beside = await self._quote_remote_fee(sender)
+        draft = self._build(destination_table=await self._destination_table(), remote_fee=beside[1])
+        return replace(draft, warnings=(*draft.warnings, *self.notes), beside=beside)
 
-    async def _quote_remote_fee(self, sender: bytes | None) -> int:
-        """Return how much of the asset that the transfer names goes along and pays; a *sender* must hold it.
+    async def _quote_remote_fee(self, sender: bytes | None) -> "tuple[Asset, int]":
+        """Return the asset that the transfer names, and how much of it goes along and pays; a *sender* must hold it.
 
         InvalidRequest if the destination takes no fees in it now, ChainUnreachable if it doesn't tell.
         """
@@ -269,7 +257,6 @@ class TransferBuilder:
             raise InvalidRequest(
                 f"{named}: {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}"
             )
-        self.beside = (asset, fee)
         self.notes = (
             f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",
         )
@@ -277,7 +264,7 @@ class TransferBuilder:
             self.notes += (
                 f"The receiver holds no {transfer.asset.display_name} on {destination.name} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
             )
-        return fee
+        return asset, fee
 
     async def _build_with_fee(self, sender: bytes | None) -> "Draft":
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
@@ -318,11 +305,10 @@ class TransferBuilder:
         except (Inconclusive, ChainUnreachable):
             # The plain form, and its warning; a check will say what could not be proven.
             return self._build(destination_table=self.known_destination)
-        self.beside = (held, fee)
         draft = self._build(destination_table=table, native_fee=fee)
         note = f"{to_whole(fee, native.decimals or 0)} {native.symbol} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
         self.notes = (note,)
-        return replace(draft, warnings=(*draft.warnings, note))
+        return replace(draft, warnings=(*draft.warnings, note), beside=(held, fee))
 
     async def _quote_native_fee(self, destination_table: "RuntimeTable") -> int:
         """Return how much of the relay's asset pays on the Asset Hub."""
@@ -357,7 +343,7 @@ class TransferBuilder:
         forms = await self.accepted_forms(await self._forms(sender, routes))
         checks = []
         for form in forms:
-            self.beside, self.notes = form.beside, form.notes
+            self.notes = form.notes
             check = await self._check(form.draft, sender)
             if check.verdict == "ok":
                 return replace(form.draft, warnings=(*form.draft.warnings, *form.notes)), check
@@ -365,7 +351,7 @@ class TransferBuilder:
         # What is not known of one way keeps all of it open.
         worst = next((check for check in checks if check.verdict == "unknown"), checks[-1])
         form = forms[checks.index(worst)]
-        self.beside, self.notes = form.beside, form.notes
+        self.notes = form.notes
         reasons = [
             f"as {_say_type(form)}: {reason}"
             for form, check in zip(forms, checks, strict=True)
@@ -384,9 +370,9 @@ class TransferBuilder:
         transfer = self.transfer
         aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
         if transfer.remote_fee_asset is not None:
-            fee = await self._quote_remote_fee(sender)
-            drafts = await self._build_candidates(remote_fee=fee, last_hop_fee=aside)
-            return tuple(Form(draft=draft, beside=self.beside, notes=self.notes) for draft in drafts)
+            beside = await self._quote_remote_fee(sender)
+            drafts = await self._build_candidates(remote_fee=beside[1], last_hop_fee=aside)
+            return tuple(Form(draft=replace(draft, beside=beside), notes=self.notes) for draft in drafts)
         alone = await self._build_candidates(last_hop_fee=aside)
         forms = tuple(Form(draft=draft) for draft in alone)
         held = self.assets.at(transfer.source, "1/Here")
@@ -407,7 +393,7 @@ class TransferBuilder:
         note = (
             f"{held.amount(fee)} goes along and pays the fee on {hub}; what is left of it is the receiver's"
         )
-        return (*forms, *(Form(draft=draft, beside=(held, fee), notes=(note,)) for draft in drafts))
+        return (*forms, *(Form(draft=replace(draft, beside=(held, fee)), notes=(note,)) for draft in drafts))
 
     async def _build_candidates(
         self, *, native_fee: int = 0, remote_fee: int = 0, last_hop_fee: int | None
@@ -467,7 +453,7 @@ class TransferBuilder:
             transfer=self.transfer,
             call=draft.call,
             sender=sender,
-            beside=self.beside,
+            beside=draft.beside,
             fee_asset=self.fee_asset,
             accepts_locked=self.transfer.accept_locked,
         )
@@ -507,4 +493,5 @@ def _is_teleport(draft: "Draft") -> bool:
 
 def _say_type(form: Form) -> str:
     kind = "a teleport" if _is_teleport(form.draft) else "a reserve transfer"
-    return kind if form.beside is None else f"{kind} with {form.beside[0].display_name} beside it"
+    beside = form.draft.beside
+    return kind if beside is None else f"{kind} with {beside[0].display_name} beside it"

@@ -40,18 +40,9 @@ if TYPE_CHECKING:
 _RESERVE = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransferOverHub:
-    """The call of a transfer over the Asset Hub to Ethereum."""
-
-    draft: "Draft"
-    #: What leaves beside the amount to pay on the Asset Hub: an asset of the source, and the raw amount.
-    beside: "tuple[Asset, int]"
-
-
 async def build_ethereum_transfer_over_hub(
     clients: "Clients", assets: "Assets", transfer: Transfer, table: "RuntimeTable"
-) -> TransferOverHub:
+) -> "Draft":
     """Return the call of *transfer*, whose sender must hold the amount and what the way costs.
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
@@ -74,7 +65,7 @@ class _OverHubBuilder:
     table: "RuntimeTable"
     hub: "Chain"
 
-    async def build(self) -> TransferOverHub:
+    async def build(self) -> "Draft":
         transfer, hub = self.transfer, self.hub
         token = self.assets.counterpart(transfer.asset, transfer.destination)
         if token is None:
@@ -100,10 +91,8 @@ class _OverHubBuilder:
             transfer, self.table, assets=self.assets, destination_table=hub_table, native_fee=fee
         )
         said = self._say(held, fee, delivery, execution, sender)
-        return TransferOverHub(
-            draft=replace(draft, warnings=(*draft.warnings, *said, say_arrival(transfer, token))),
-            beside=(held, fee),
-        )
+        warnings = (*draft.warnings, *said, say_arrival(transfer, token))
+        return replace(draft, warnings=warnings, beside=(held, fee))
 
     def _check_sender(self) -> bytes:
         """Return the account that signs; InvalidRequest if it isn't known, or if nobody has a key for it on the Asset Hub."""

@@ -55,15 +55,9 @@ class _Fees(NamedTuple):
     limit: int
 
 
-class RelayedTransfer(NamedTuple):
-    draft: Draft
-    #: The asset of the source in which the relayer is paid.
-    ether: "Asset"
-
-
 async def build_relayed_transfer(
     clients: "Clients", assets: "Assets", transfer: Transfer, table: "RuntimeTable"
-) -> RelayedTransfer:
+) -> Draft:
     """Return the call, with what each part of the way costs in its warnings; the sender must hold that.
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
@@ -75,8 +69,7 @@ async def build_relayed_transfer(
         )
     if XCM_VERSION not in known_xcm_versions(table):
         raise refusal(transfer, f"Snowbridge V2 needs XCM {XCM_VERSION}, which {table} doesn't know")
-    builder = _RelayedBuilder(clients, assets, transfer, table)
-    return RelayedTransfer(await builder.build(transfer.sender), builder.ether)
+    return await _RelayedBuilder(clients, assets, transfer, table).build(transfer.sender)
 
 
 class _RelayedBuilder(EthereumBuilder):
@@ -114,9 +107,8 @@ class _RelayedBuilder(EthereumBuilder):
             brings_native=False,
             sufficient=False,
         )
-        return Draft(
-            call=call, warnings=(*general, *self._say(relayer_fee, fees), say_arrival(transfer, token))
-        )
+        warnings = (*general, *self._say(relayer_fee, fees), say_arrival(transfer, token))
+        return Draft(call=call, warnings=warnings, beside=(self.ether, relayer_fee))
 
     @property
     def ether(self) -> "Asset":
