@@ -18,7 +18,7 @@ from scenarioctl.actions import running
 from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.errors import Conflict, InvalidRequest, StoreUnavailable
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -819,6 +819,77 @@ def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
         assert await bench.runs("one") == 1
 
     play(bench, bench.worker(), story=told)
+
+
+def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(bench: Bench) -> None:
+    async def told() -> None:
+        worker = bench.worker()
+        await bench.start("one")
+        await bench.begin("one", worker.owner)
+
+        owners = []
+        for _ in range(2):
+            await worker.legs.renew()
+            owners.append(await bench.store.leg_owners())
+
+        assert owners == [{worker.owner}, set()]
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(bench: Bench) -> None:
+    begin = bench.store.begin_leg
+
+    async def told() -> None:
+        answered = asyncio.Event()
+
+        async def begin_slowly(job: str, *, leg: int, owner: str) -> Leg | None:
+            begun = await begin(job, leg=leg, owner=owner)
+            await answered.wait()
+            return begun
+
+        bench.store.begin_leg = begin_slowly  # type: ignore[method-assign]
+        worker = bench.worker()
+        await bench.start("one")
+        number = dict(await bench.store.find_due(100))["one"]
+        beginning = asyncio.create_task(worker.legs.begin("one", number))
+        await settle()
+        for _ in range(2):
+            await worker.legs.renew()
+        answered.set()
+        leg = await beginning
+        assert leg is not None
+        await leg
+
+        assert await bench.runs("one") == 1
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(bench: Bench) -> None:
+    async def told() -> None:
+        worker = bench.worker()
+        await bench.start("one")
+        await bench.begin("one", "another")
+        bench.time.passed += round(worker.pace.lease * 2 * SECOND)
+        renew = bench.store.renew_lease
+
+        async def refuse(*_: object, **__: object) -> None:
+            raise StoreUnavailable("the store is away")
+
+        bench.store.renew_lease = refuse  # type: ignore[method-assign,assignment]
+        with pytest.raises(StoreUnavailable):
+            await worker.legs.renew()
+        bench.store.renew_lease = renew  # type: ignore[method-assign]
+
+        assert not await worker.legs.take_over()
+        bench.time.passed += round(worker.pace.lease * SECOND)
+        assert await worker.legs.take_over()
+        await bench.app.close()
+
+    asyncio.run(told())
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
