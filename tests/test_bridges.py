@@ -520,6 +520,30 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
     ]
 
 
+@pytest.mark.parametrize(
+    ("accepted", "held", "words"),
+    [([HERE], 10**12, ("AAVE", "DOT beside it could not pay")), ([HERE, POLKADOT], 10**7, ("0.003 DOT", "0.001 DOT"))],
+    ids=["pays no fees either", "too little of it"],
+)  # fmt: skip
+def test_nothing_is_checked_that_the_native_asset_could_not_pay_for(
+    network: FakeNetwork, scenarioctl: Run, accepted: list[Any], held: int, words: tuple[str, ...]
+) -> None:
+    other = network.chains["assetHub_kusama"]
+    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": each} for each in accepted]}
+    other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
+    other.store("ForeignAssets", "Asset", POLKADOT, value={**FOREIGN_ASSET, "min_balance": 10**7})
+    network.chains["assetHub"].store("System", "Account", ALICE_KEY, value=account(held))
+
+    ended = scenarioctl(
+        *("--config", str(network.config), "tx", "check", "--sender", ALICE, "--from", "assetHub"),
+        *("--to", "assetHub_kusama", "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"),
+        *("--amount", "5", "--destinationaddress", BOB),
+    )  # fmt: skip
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.strip().removeprefix("Error: ") == says(*words)
+
+
 def test_without_the_other_side_nothing_is_sent_that_it_must_price(
     network: FakeNetwork, scenarioctl: Run
 ) -> None:

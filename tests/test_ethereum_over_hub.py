@@ -386,11 +386,11 @@ def test_a_maximum_is_all_of_it(network: FakeNetwork, build: Try) -> None:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Try:
-    def run() -> dict[str, Any]:
+    def run(to: str = RECEIVER) -> dict[str, Any]:
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
             *("hydraDx", "--to", "ethereum", "--asset", "AAVE", "--amount", str(ONE)),
-            *("--destinationaddress", RECEIVER),
+            *("--destinationaddress", to),
         )
         answer: dict[str, Any] = json.loads(ended.out or ended.err)
         return {**answer, "exit": ended.code}
@@ -416,6 +416,14 @@ def test_a_check_goes_as_far_as_the_bridge_hub_and_never_says_ok(check: Try) -> 
         ("assetHub", "delivery", "1.53 DOT"),
         ("ethereum", "computed arrival", "1 AAVE"),
     ]
+
+
+def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: FakeNetwork, check: Try) -> None:
+    answer = check(to=AAVE_CONTRACT)
+
+    assert answer["exit"] == 2
+    assert answer["error"] == says("beneficiary", "AAVE", "lost")
+    assert not any(chain.asked for chain in network.chains.values())
 
 
 def test_a_check_refuses_what_the_asset_hub_would_not_send_on(

@@ -427,6 +427,14 @@ def test_an_account_that_could_lose_the_tokens_is_refused(
     assert ended.err.strip().removeprefix("Error: ") == says(*words)
 
 
+def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: FakeNetwork, check: Try) -> None:
+    answer = check(to=AAVE_CONTRACT)
+
+    assert answer["exit"] == 2
+    assert answer["error"] == says("beneficiary", "AAVE", "lost")
+    assert not any(chain.asked for chain in network.chains.values())
+
+
 def test_an_account_in_lower_case_is_taken(build: Try) -> None:
     assert build(to=RECEIVER.lower()).out == build().out != ""
 

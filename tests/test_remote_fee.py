@@ -402,6 +402,13 @@ class TestConnected:
         assert str(refused.value) == says("remote_fee_asset 10", "is sent")
         assert not any(chain.asked for chain in network.chains.values())
 
+    def test_no_check_asks_a_chain_about_what_would_be_lost_there(self, network: FakeNetwork) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="0")
+
+        assert str(refused.value) == says("remote_fee_asset HDX", "UntrustedReserveLocation")
+        assert not any(chain.asked for chain in network.chains.values())
+
     def test_a_sender_without_it_is_told_how_much_it_takes(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT")
