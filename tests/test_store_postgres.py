@@ -43,6 +43,7 @@ from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
+from tests.test_outbox import READY
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
 from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
@@ -623,6 +624,31 @@ class TestRows:
             assert counted == asked(store, f"SELECT job, count(*) FROM {table} GROUP BY job ORDER BY job")
         deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
         assert asked(store, deadlocks) == [(0,)]
+
+    @pytest.mark.parametrize("table", ["jobs", "notifications", "tallies"])
+    def test_rows_that_another_worker_has_are_left_to_it(
+        self, server: Server, store: PostgresStore, table: str
+    ) -> None:
+        """Who rings, delivers or prunes waits for nobody who does the same."""
+        run(store.put_scenario(FIRST))
+        run(store.start_job(JOB))
+        (claimed,) = run(begin_due(store, "me"))
+        left = ended(claimed, notifications=(READY,), lines=("a", "b"), drafts=(DRAFT,))
+        assert run(store.finish_run(left, retention=NO_LIMIT))
+        asked(store, "UPDATE jobs SET due = 1, rung = 0")
+
+        async def take(one: PostgresStore) -> int:
+            if table == "jobs":
+                return await one.ring_due()
+            if table == "notifications":
+                return len(await one.outbox().claim(now=2 * NOW, until=3 * NOW, limit=1))
+            return await one.prune(now=NOW, retention=Retention(log_lines=1))
+
+        with opened(server.url("shared", user=RUNTIME), statement_seconds=1) as hasty:
+            with psycopg.connect(server.url("shared")) as other:
+                other.execute(f"SELECT 1 FROM scenarioctl.{table} FOR UPDATE")
+                assert run(take(hasty)) == 0
+            assert run(take(hasty)) == 1
 
     def test_what_follows_jobs_hears_of_a_run_at_once(self, server: Server, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))
