@@ -76,7 +76,7 @@ deb:
 generate: $(VENV)/.developed
 	$(BIN)/python tools/generate.py
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: setup.cfg
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("scenarioctl needs Python 3.11 or newer; name one with: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
@@ -87,4 +87,4 @@ $(VENV)/.developed: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

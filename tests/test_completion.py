@@ -183,12 +183,12 @@ def test_a_script_is_shown_and_installed(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
-    script = (ROOT / "completions" / f"scenarioctl.{shell}").read_text()
     place = {
         "bash": ".local/share/bash-completion/completions/scenarioctl",
         "zsh": ".local/share/zsh/site-functions/_scenarioctl",
         "fish": ".config/fish/completions/scenarioctl.fish",
     }[shell]
+    script = (ROOT / "completions" / Path(place).name).read_text()
 
     assert ok(scenarioctl("completion", "show", shell)) == script
     named, guessed = scenarioctl("completion", "install", shell), scenarioctl("completion", "install", "-q")

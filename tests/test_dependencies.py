@@ -1,10 +1,10 @@
-"""pyproject.toml declares exactly the distributions that the program imports."""
+"""setup.cfg declares exactly the distributions that the program imports."""
 
 import ast
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
+from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -31,28 +31,31 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def distributions(requirements: list[str]) -> set[str]:
-    return {normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in requirements}
+def declared(section: str, option: str) -> set[str]:
+    """Return the distributions that *option* of setup.cfg lists, one a line."""
+    card = ConfigParser()
+    card.read(ROOT / "setup.cfg", encoding="utf-8")
+    return {
+        normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in card[section][option].split("\n") if line
+    }
 
 
 def test_the_requirements_are_the_distributions_that_are_imported() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = distributions(project["dependencies"])
-    extra = distributions(project["optional-dependencies"]["postgres"])
+    required = declared("options", "install_requires")
+    extra = declared("options.extras_require", "postgres")
     known = packages_distributions()
 
     # `_typeshed` is what type checkers know of the standard library.
     names = set(imported(ROOT / "scenarioctl")) - set(sys.stdlib_module_names) - {"scenarioctl", "_typeshed"}
     used = {normalize(known[name][0]) for name in names}
 
-    assert used - declared == extra
-    assert declared - used == set(NOT_IMPORTED)
+    assert used - required == extra
+    assert required - used == set(NOT_IMPORTED)
 
 
 def test_what_is_bundled_is_locked_by_version_and_hash() -> None:
     """`packaging/lock` writes the list; it lacks only what the program never imports."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = distributions(project["dependencies"] + project["optional-dependencies"]["postgres"])
+    wanted = declared("options", "install_requires") | declared("options.extras_require", "postgres")
     left_out = set((ROOT / "packaging/not-bundled.txt").read_text(encoding="utf-8").split())
     entries = re.split(r"\n(?=\S)", (ROOT / "packaging/requirements.txt").read_text(encoding="utf-8").strip())
 

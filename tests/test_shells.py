@@ -16,7 +16,7 @@ BIN = Path(sys.executable).parent
 #: Each prints, a line apiece, what the shell offers for the words of `$1`, the last of them unfinished.
 SCRIPTS = {
     "bash": """
-        source {completions}/scenarioctl.bash
+        source {completions}/scenarioctl
         COMP_LINE=$1 COMP_POINT=${{#1}}
         read -ra COMP_WORDS <<< "$1"
         [[ $1 == *" " ]] && COMP_WORDS+=("")
@@ -34,7 +34,7 @@ SCRIPTS = {
                     print -l -- ${{(P)2}} }}
         _describe() {{ print -l -- ${{${{(P)3}}%%:*}} }}
         _path_files() {{ print -l -- ${{words[CURRENT]}}*(N) }}
-        source {completions}/scenarioctl.zsh
+        source {completions}/_scenarioctl
         words=(${{=1}})
         [[ $1 == *" " ]] && words+=("")
         CURRENT=${{#words}}
@@ -125,7 +125,7 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
 #: A real line editor: what stands on the line after a TAB behind the words.
 ZSH = """
 PS1='> '; unsetopt zle_bracketed_paste; autoload -Uz compinit; fpath=({completions} $fpath); compinit -u -D
-source {completions}/scenarioctl.zsh
+source {completions}/_scenarioctl
 """
 
 
@@ -174,7 +174,7 @@ def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path
 def test_bash_completes_the_value_behind_an_equals_sign() -> None:
     # Readline makes three words of it.
     script = f"""
-        source {ROOT}/completions/scenarioctl.bash
+        source {ROOT}/completions/scenarioctl
         COMP_WORDS=(scenarioctl create scenario --from = hy) COMP_CWORD=5
         _scenarioctl_completion scenarioctl
         printf '%s\\n' "${{COMPREPLY[@]}}"

@@ -12,6 +12,7 @@ import click
 from click_man.core import generate_man_page
 
 from scenarioctl import __version__
+from scenarioctl.cli.completion import user_path
 from scenarioctl.cli.completion_scripts import SHELLS, completion_script
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
@@ -63,7 +64,7 @@ def existing() -> Iterator[Path]:
 def generate() -> Iterator[tuple[Path, str]]:
     """Yield each generated file and its text."""
     for shell in SHELLS:
-        yield ROOT / "completions" / f"scenarioctl.{shell}", completion_script(shell)
+        yield ROOT / "completions" / user_path(shell).name, completion_script(shell)
     contexts = list(walk())
     for context in contexts:
         name = context.command_path.replace(" ", "-")
