@@ -12,7 +12,6 @@ from tests.conftest import ROOT
 
 #: Declared, and never imported by the program.
 NOT_IMPORTED = {
-    "substrate-interface": "the independent implementation that tests compare with; a user's script signs with it (docs/signing.md)",
     "tzdata": "the time zones that zoneinfo reads where the system has none",
 }
 
@@ -54,12 +53,11 @@ def test_the_requirements_are_the_distributions_that_are_imported() -> None:
 
 
 def test_what_is_bundled_is_locked_by_version_and_hash() -> None:
-    """`packaging/lock` writes the list; it lacks only what the program never imports."""
+    """`packaging/lock` writes the list."""
     wanted = declared("options", "install_requires") | declared("options.extras_require", "postgres")
-    left_out = set((ROOT / "packaging/not-bundled.txt").read_text(encoding="utf-8").split())
     entries = re.split(r"\n(?=\S)", (ROOT / "packaging/requirements.txt").read_text(encoding="utf-8").strip())
 
     locked = {normalize(entry.partition("==")[0]) for entry in entries}
 
-    assert wanted - locked == left_out <= set(NOT_IMPORTED)
+    assert wanted - locked == set()
     assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)

@@ -114,6 +114,26 @@ def test_a_transfer_imports_nothing_that_it_does_not_need(tmp_path: Path) -> Non
         assert of(f"scenarioctl.{room}", modules) == []
 
 
+#: A transaction of Polkadot.
+REMARK = "0x240400071468656c6c6f"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("--offline", "address", BOB),
+        ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "0"),
+    ],
+    ids=["address", "payload"],
+)
+def test_a_command_that_verifies_no_signature_does_without_substrate_interface(
+    tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    modules = imported(tmp_path, *line)
+
+    assert [name for name in ("substrateinterface", "scalecodec", "pydantic") if of(name, modules)] == []
+
+
 def test_a_list_imports_neither_codec_nor_transactions(tmp_path: Path) -> None:
     modules = imported(tmp_path, "scenario", "list", "--json")
 

@@ -18,7 +18,15 @@ from scenarioctl.transactions.signing.signatures import (
     verify_signature,
 )
 from tests.runtimes import bundled, unhex
-from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
+from tests.signing import (
+    ALITH,
+    ALITH_KEY,
+    dev_key,
+    ecdsa_signature,
+    ed25519_key,
+    ethereum_signature,
+    sign,
+)
 from tests.test_golden import VECTORS, Vector, asset_id_of, of_kind, table_of
 
 GENESIS = unhex("0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3")
@@ -110,6 +118,29 @@ def test_a_signature_fits_its_message_and_no_other(message: bytes, other: bytes)
         assert verify_signature(scheme, made, message, public)
         assert verify_signature(scheme, made, other, public) == (other == message)
         assert not verify_signature(scheme, made, message, b"\x01" * 32)
+
+
+def test_a_signature_of_a_wrapped_message_is_not_one_of_the_message() -> None:
+    wrapped = b"<Bytes>hello</Bytes>"
+    account, signature = ecdsa_signature(wrapped)
+    found = {
+        "sr25519": (dev_key().public_key, dev_key().sign(wrapped)),
+        "ed25519": (ed25519_key().public_key, ed25519_key().sign(wrapped)),
+        "ecdsa": (account, signature),
+        "ethereum": (ALITH, ethereum_signature(ALITH_KEY, wrapped)),
+    }
+
+    # What it is held against: a polkadot.js extension wraps what it signs as a message.
+    assert dev_key().verify(b"hello", found["sr25519"][1])
+    for scheme, (public, made) in found.items():
+        assert verify_signature(scheme, made, wrapped, public)
+        assert not verify_signature(scheme, made, b"hello", public)
+
+
+def test_a_key_for_which_a_signature_fits_every_message_verifies_as_on_the_chain() -> None:
+    # The account 0x00…00 is the identity of the curve.
+    assert verify_signature("sr25519", bytes(63) + b"\x80", b"hello", bytes(32))
+    assert verify_signature("ed25519", b"\x01" + bytes(63), b"hello", b"\x01" + bytes(31))
 
 
 @pytest.mark.parametrize("scheme", ["sr25519", "ed25519", "ecdsa"])

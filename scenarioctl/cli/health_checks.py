@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.config import Settings
 
-#: Required for scripts of users; the program does without it, and what is installed as one file or as a .deb has none.
-_NOT_IMPORTED = {"substrate-interface"}
 #: Seconds by which a chain's newest block, or a daemon, may be ahead of this machine's clock.
 _AHEAD = 10
 #: Seconds that a chain's newest block may be old.
@@ -75,7 +73,7 @@ def _describe_packages(extra: str) -> tuple[str, list[str]]:
     for requirement in needed:
         marker = re.search(r"extra\s*==\s*['\"](\w+)['\"]", requirement)
         name = re.match(r"[\w.-]+", requirement)
-        if name is None or (marker[1] if marker else "") != extra or name[0] in _NOT_IMPORTED:
+        if name is None or (marker[1] if marker else "") != extra:
             continue
         least = re.search(r">=\s*([\d.]+)", requirement)
         try:

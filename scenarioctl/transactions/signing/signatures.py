@@ -113,18 +113,24 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
     """Tell whether *signature* is the one of *account* under *message*, as a runtime's MultiSignature checks it."""
     if len(signature) != SCHEMES[scheme][1]:
         return False
-    if scheme == "sr25519":
-        import sr25519
+    if SCHEMES[scheme][1] == 65 and signature[64] >= 27:
+        # Ethereum counts the keys from 27.
+        signature = signature[:64] + bytes((signature[64] - 27,))
+    try:
+        if scheme == "ecdsa":
+            return account == _ecdsa_account(signature, message)
+        from substrateinterface import Keypair, KeypairType
 
-        return _holds(lambda: sr25519.verify(signature, message, account))
-    if scheme == "ed25519":
-        import ed25519_zebra
-
-        return _holds(lambda: ed25519_zebra.ed_verify(signature, message, account))
-    if scheme == ETHEREUM:
-        return account in (keccak_256(key)[12:] for key in _ecdsa_keys(signature, keccak_256(message), "raw"))
-    keys = _ecdsa_keys(signature, blake2b(message, digest_size=32).digest(), "compressed")
-    return account in (blake2b(key, digest_size=32).digest() for key in keys)
+        kinds = {
+            "sr25519": KeypairType.SR25519,
+            "ed25519": KeypairType.ED25519,
+            ETHEREUM: KeypairType.ECDSA,
+        }
+        key = Keypair(public_key=account, ss58_format=42, crypto_type=kinds[scheme])
+        return bool(key.verify(_Message(message), signature))
+    # The libraries raise for bytes that are no point of the curve, each its own error.
+    except Exception:
+        return False
 
 
 def signed_instead(
@@ -210,31 +216,26 @@ def _account_of(signer: Any) -> bytes | None:
     return signer if isinstance(signer, bytes) and len(signer) in (20, 32) else None
 
 
-def _holds(check: Any) -> bool:
-    # The libraries raise for bytes that are no point of the curve, each its own error.
-    try:
-        return bool(check())
-    except Exception:
-        return False
-
-
 def keccak_256(data: bytes) -> bytes:
     from Crypto.Hash import keccak
 
     return keccak.new(digest_bits=256, data=data).digest()
 
 
-def _ecdsa_keys(signature: bytes, digest: bytes, encoding: Literal["raw", "compressed"]) -> tuple[bytes, ...]:
-    """Return the key that made *signature* of 65 bytes, the last of which says which of two keys it is."""
+class _Message(bytes):
+    """A message that is verified as it stands: `Keypair.verify` would try it between <Bytes> and </Bytes> too."""
+
+    def __radd__(self, before: bytes) -> bytes:
+        raise ValueError("the signature is not that of the message")
+
+
+def _ecdsa_account(signature: bytes, message: bytes) -> bytes:
+    """Return the account of the key that made *signature*, the last byte of which says which of two keys it is.
+
+    `Keypair` has ecdsa as Ethereum has it: over keccak-256, and of accounts of 20 bytes.
+    """
     from ecdsa import SECP256k1, VerifyingKey
 
-    recovery = signature[64] - 27 if signature[64] >= 27 else signature[64]
-    if recovery not in (0, 1):
-        return ()
-    try:
-        keys = VerifyingKey.from_public_key_recovery_with_digest(
-            signature[:64], digest, SECP256k1, hashfunc=None
-        )
-    except Exception:
-        return ()
-    return tuple(key.to_string(encoding) for key in keys[recovery : recovery + 1])
+    digest = blake2b(message, digest_size=32).digest()
+    keys = VerifyingKey.from_public_key_recovery_with_digest(signature[:64], digest, SECP256k1, hashfunc=None)
+    return blake2b(keys[signature[64]].to_string("compressed"), digest_size=32).digest()
