@@ -844,8 +844,8 @@ def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(bench: Be
     async def told() -> None:
         answered = asyncio.Event()
 
-        async def begin_slowly(job: str, *, leg: int, owner: str) -> Leg | None:
-            begun = await begin(job, leg=leg, owner=owner)
+        async def begin_slowly(id: str, *, leg: int, owner: str) -> Leg | None:
+            begun = await begin(id, leg=leg, owner=owner)
             await answered.wait()
             return begun
 
