@@ -10,6 +10,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
@@ -32,7 +33,7 @@ from tests.check_rules import (
 )
 from tests.conftest import BOB, Run
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FakeNetwork, table_of
 from tests.runner import finish
 from tests.test_check import (
     ALICE_KEY,
@@ -225,6 +226,9 @@ class Registry5:
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
+
+    async def table(self) -> RuntimeTable:
+        return table_of("hydraDx")
 
     async def storage(self, *_: Any) -> Any:
         return {"xcm_rate_limit": self.limit}
