@@ -160,6 +160,7 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
         "scenarioctl.chains.rpc_errors",
         "scenarioctl.chains.tables",
         "scenarioctl.chains.websocket",
+        "scenarioctl.retries",
         "scenarioctl.runtime.blocks",
         "scenarioctl.runtime.storage_keys",
         "scenarioctl.runtime.table_cache",
