@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.shell_completion import BashComplete, CompletionItem
 
-from scenarioctl.cli.completion_scripts import SHELLS
+from scenarioctl.cli.completion import SHELLS
+from scenarioctl.cli.completions import MOST, find_ids
 from scenarioctl.cli.main import cli
-from scenarioctl.cli.stored_ids import MOST, find_ids
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import ROOT, Run
 from tests.messages import says

@@ -10,7 +10,7 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.chains import registry
-from scenarioctl.cli import health_checks
+from scenarioctl.cli import doctor as health_checks
 from scenarioctl.server.access import new_token
 from tests.canned import answers
 from tests.conftest import ROOT, Ended, Run

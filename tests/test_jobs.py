@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.job_following import Printed
+from scenarioctl.cli.job_output import Printed
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, FinishedRun, MempoolDraft, Retention, StepOutcome

@@ -13,7 +13,7 @@ from PIL import Image
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.qr_output import draw_code, draw_codes
+from scenarioctl.cli.pictures import draw_code, draw_codes
 from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.render.qr import make_codes
 from scenarioctl.runtime.metadata_hash import metadata_digest

@@ -1,5 +1,6 @@
 """`scenarioctl chain`: what this machine knows of chains."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,7 @@ from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, short_time
+from scenarioctl.cli.output import draw_facts, draw_table, short_time
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -114,7 +115,6 @@ def pallets(**fields: Any) -> None:
     ITEM is a call, a storage item, a constant or a method. Its types are spelled out, with what to type for each argument. Names are matched
     without case, _ and -.
     """
-    from scenarioctl.cli.pallets import draw_item
 
     result = perform(**fields)
     answer = result.answer
@@ -247,7 +247,7 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
 
 
 def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: str) -> dict[str, Any]:
-    from scenarioctl.cli.input import read_bytes
+    from scenarioctl.cli.execution import read_bytes
     from scenarioctl.runtime.metadata_file import FILE_LIMIT, read_metadata_file
     from scenarioctl.runtime.table import BUNDLED
 
@@ -350,3 +350,41 @@ def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
         for each in row["endpoints"]
     ]
     return lines or [(row["name"], *[None] * 4, at_hand, "no endpoints")]
+
+
+_KINDS = {
+    "call": "a call",
+    "storage": "a storage item",
+    "constant": "a constant",
+    "method": "a method of a runtime API",
+}
+
+
+def draw_item(answer: Mapping[str, Any]) -> None:
+    """Draw the items of one name, of which there is mostly one, and the types that they are made of."""
+    for row in answer["items"]:
+        facts = {f"{row['pallet']}.{row['name']}": _KINDS[row["kind"]]}
+        if row["type"] is not None:
+            facts["type"] = row["type"]
+        if row["value"] is not None:
+            facts["value"] = row["value"]
+        if row["kind"] == "storage":
+            facts["if absent"] = "null" if row["optional"] else "the runtime's default"
+        draw_facts(facts)
+        if row["parameters"]:
+            click.echo()
+            draw_table(
+                ("argument", "type", "what to type"),
+                ((each["name"], each["type"], each["expected"]) for each in row["parameters"]),
+            )
+        click.echo()
+    if answer["types"]:
+        names = [row["name"] for row in answer["types"]]
+        draw_table(
+            ("type", "definition"),
+            (
+                # Those of several versions of XCM have one name.
+                (row["name"] if names.count(row["name"]) == 1 else row["path"], row["definition"])
+                for row in answer["types"]
+            ),
+        )

@@ -4,11 +4,74 @@ import os
 from pathlib import Path
 
 import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, tell
 from scenarioctl.cli.options import argument
 from scenarioctl.errors import InvalidRequest, shorten, suggest
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+#: Fixes for click's completion scripts: text in the script -> its replacement.
+_FIXES = {
+    # For `--from=hy` click offers the value without the option, and zsh would replace the whole word.
+    "zsh": [
+        (
+            "    for type key descr in ${response}; do",
+            """    local option=""
+    [[ $words[CURRENT] == --*=* ]] && option="${words[CURRENT]%%=*}="
+
+    for type key descr in ${response}; do
+        if [[ "$type" == "plain" ]]; then
+            key="$option$key"
+        else
+            compset -P "$option"
+        fi""",
+        )
+    ],
+    # click cuts a description at a comma, and fish compares a candidate with the whole word, option included.
+    "fish": [
+        ('(string split "," $completion)', '(string split --max 1 "," $completion)'),
+        ("            echo $metadata[2];", '            echo "$option$metadata[2]";'),
+        (
+            "    for completion in $response;",
+            """    set -l option (string match --regex -- '^--[^=]+=' (commandline -t));
+
+    for completion in $response;""",
+        ),
+    ],
+    # Bash splits `--from=hy` into three words.
+    "bash": [
+        (
+            '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
+            """    local -a words=()
+    local place word=$COMP_CWORD
+    for place in "${!COMP_WORDS[@]}"; do
+        if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
+            word=$((word - 1))
+        else
+            words+=("${COMP_WORDS[place]}")
+        fi
+    done
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word""",
+        ),
+    ],
+}
+
+
+def completion_script(shell: str) -> str:
+    """Return the script for *shell*, one of SHELLS."""
+    from scenarioctl.cli.main import cli
+
+    completion = SHELLS[shell](cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
+    script = completion.source_template % completion.source_vars()
+    for old, new in _FIXES.get(shell, ()):
+        if script.count(old) != 1:
+            raise RuntimeError(f"click's completion for {shell} has changed: {old!r} is not in it once")
+        script = script.replace(old, new)
+    return script
 
 
 @click.group(cls=Group)
@@ -60,7 +123,6 @@ def user_path(shell: str) -> Path:
 
 
 def _script(shell: str) -> str:
-    from scenarioctl.cli.completion_scripts import SHELLS, completion_script
 
     if shell not in SHELLS:
         raise InvalidRequest(f"shell {shorten(shell)} has no completion, {suggest(shell, tuple(SHELLS))}")

@@ -3,7 +3,9 @@
 A shell waits for it, so nothing is asked over a network, and what can't be read offers nothing.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from scenarioctl.errors import ScenarioctlError
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Registry
     from scenarioctl.runtime.table import RuntimeTable
+
 
 #: Value and description.
 Offer = tuple[str, str]
@@ -59,7 +62,6 @@ def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
     settings = _settings(context)
     if settings.url or is_server(settings.store):
         return []
-    from scenarioctl.cli.stored_ids import find_ids
 
     return find_ids(Path(settings.store), incomplete, jobs=jobs)
 
@@ -207,3 +209,33 @@ def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
 
         table = load_cached(found.genesis, _settings(context).cache / "runtimes" / found.name)
     return table
+
+
+#: The most that a shell is told.
+MOST = 100
+
+_SCENARIOS = """
+    SELECT s.id, coalesce(nullif(s.name, ''), s.summary) FROM scenarios s WHERE {} ORDER BY s.created DESC LIMIT ?
+"""
+_JOBS = """
+    SELECT j.id, j.state || ', ' || coalesce(nullif(s.name, ''), s.summary) FROM jobs j JOIN scenarios s ON s.id = j.id
+    WHERE {} ORDER BY j.changed DESC LIMIT ?
+"""
+
+
+def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[str, str]]:
+    """Return ids of scenarios, or of *jobs*, with a description, the newest first; none if the store can't be read now.
+
+    The file is never created, migrated or waited for.
+    """
+    try:
+        location = f"{path.absolute().as_uri()}?mode=ro"
+        # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
+        condition = "s.id >= ? AND s.id < ?" if beginning else "1"
+        bounds = (beginning, f"{beginning}\x7f") if beginning else ()
+        query = (_JOBS if jobs else _SCENARIOS).format(condition)
+        with closing(sqlite3.connect(location, uri=True, timeout=0.01)) as database:
+            rows: list[tuple[str, str]] = database.execute(query, (*bounds, MOST)).fetchall()
+    except (sqlite3.Error, ValueError):
+        return []
+    return rows

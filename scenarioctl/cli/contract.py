@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.input import read_text
+from scenarioctl.cli.execution import perform, print_answer, read_text
 from scenarioctl.cli.options import option
 from scenarioctl.cli.output import draw_table
 

@@ -6,12 +6,12 @@ import click
 
 from scenarioctl.cli.check_report import check_option, sender_option, show_check
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.input import read_text
-from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.shared_options import (
+from scenarioctl.cli.execution import perform, print_answer, read_text
+from scenarioctl.cli.options import (
     TOKENS,
     accept_loss_option,
+    argument,
+    option,
     remote_fee_asset_option,
     swap_options,
     transaction_options,
@@ -187,3 +187,15 @@ def query(**fields: Any) -> None:
     It reads a storage entry, a constant, or a runtime API.
     """
     print_answer(perform(**fields), plain="result", is_id=True)
+
+
+@click.group(cls=Group)
+def template() -> None:
+    """Count stored scenarios."""
+
+
+@template.command(operation="templates.count_templates", example="scenarioctl template stats hydraDx")
+@argument("chain", metavar="CHAIN")
+def stats(**fields: Any) -> None:
+    """Print how many stored scenarios use CHAIN."""
+    print_answer(perform(**fields), plain="Amount")

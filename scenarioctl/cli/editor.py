@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from scenarioctl.cli.input import IMPORT_LIMIT, read_text
+from scenarioctl.cli.execution import IMPORT_LIMIT, read_text
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, Warned, shorten
 

@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.create import FLOW_LIMIT, syntax_of, syntax_option
-from scenarioctl.cli.input import read_text
+from scenarioctl.cli.execution import read_text
 from scenarioctl.cli.options import argument
 from scenarioctl.cli.preview import picture_options, show_preview
 

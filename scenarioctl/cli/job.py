@@ -21,9 +21,9 @@ from scenarioctl.cli.execution import (
     warn,
 )
 from scenarioctl.cli.following import LOOK, Following
-from scenarioctl.cli.job_following import Printed
 from scenarioctl.cli.job_output import (
     LogPrinter,
+    Printed,
     newest_options,
     print_drafts,
     read_local,
@@ -31,7 +31,7 @@ from scenarioctl.cli.job_output import (
     state_option,
 )
 from scenarioctl.cli.job_watch import watch
-from scenarioctl.cli.options import argument, complete_jobs, option
+from scenarioctl.cli.options import argument, complete_jobs, option, page_options, schedule_options
 from scenarioctl.cli.output import (
     brief_duration,
     brief_time,
@@ -40,7 +40,6 @@ from scenarioctl.cli.output import (
     say,
     short_time,
 )
-from scenarioctl.cli.shared_options import page_options, schedule_options
 from scenarioctl.errors import ScenarioctlError, StaleCursor
 from scenarioctl.model.jobs import RUN_FAILED
 

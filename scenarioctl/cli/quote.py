@@ -7,9 +7,8 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import option, swap_options
 from scenarioctl.cli.output import draw_facts
-from scenarioctl.cli.shared_options import swap_options
 
 
 @click.command(

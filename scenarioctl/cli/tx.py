@@ -1,28 +1,42 @@
 """`scenarioctl tx`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import draw_check, show_meaning
-from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_data, perform, print_answer, tell
-from scenarioctl.cli.input import read_payload, read_tx
-from scenarioctl.cli.options import argument, complete_jobs, option
-from scenarioctl.cli.output import draw_json
-from scenarioctl.cli.sent_report import draw_status
-from scenarioctl.cli.shared_options import (
+from scenarioctl.cli.check_report import check_option, draw_check, show_check, show_meaning
+from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.execution import (
+    TX_LIMIT,
+    asked_for_data,
+    perform,
+    print_answer,
+    read_payload,
+    read_text,
+    read_tx,
+    tell,
+)
+from scenarioctl.cli.options import (
     RAW,
     accept_locked_option,
+    argument,
+    complete_call_pallets,
+    complete_calls,
+    complete_jobs,
     fee_asset_option,
+    option,
     relayer_fee_option,
     remote_fee_asset_option,
     signer_options,
+    transaction_options,
     transfer_options,
     xcm_version_option,
     yes_option,
 )
+from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
+from scenarioctl.errors import NotFound
 
 
 @click.group(cls=Group)
@@ -98,7 +112,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     Vault. Nonce, era, block and metadata hash are read from the connected chain if you leave them out.
     """
     if qr_file is not None:
-        from scenarioctl.cli.qr_output import check_file
+        from scenarioctl.cli.pictures import check_file
 
         check_file(qr_file)
     if tx != "-" and not fields["chain"] and not fields["scenario"] and tx[:2] not in ("0x", "0X"):
@@ -114,7 +128,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
     show_meaning(result, printed=not structured and not qr)
     if frames:
-        from scenarioctl.cli.qr_output import draw_codes, write_files
+        from scenarioctl.cli.pictures import draw_codes, write_files
 
         for path in write_files(qr_file, frames) if qr_file is not None else ():
             tell(f"Wrote {path}")
@@ -212,3 +226,177 @@ def status(**fields: Any) -> None:
     """
     result = perform(**fields)
     print_answer(result, draw=lambda: draw_status(result.answer))
+
+
+@click.command(
+    cls=Command,
+    operation="broadcasts.broadcast",
+    example="scenarioctl broadcast polkadot 0x45028400… --wait in-block",
+)
+@argument("chain", metavar="CHAIN")
+@click.argument("tx", metavar="TX|-")
+@option(
+    "--wait",
+    metavar="STATE",
+    choices=("in-block", "finalized"),
+    default="",
+    help="Wait until it is in-block or finalized, and print what it did there.",
+)
+@option(
+    "--job",
+    metavar="ID",
+    shell_complete=complete_jobs,
+    default="",
+    help="With --draft: the job whose draft was signed. The draft is marked as sent.",
+)
+@option("--draft", metavar="SEQ", default="", help="The draft that was signed, by its seq in job mempool.")
+@option(
+    "--scenario",
+    metavar="ID",
+    default="",
+    help="The scenario whose transaction was signed. It is then known as sent.",
+)
+@option(
+    "--step",
+    metavar="N",
+    default="",
+    help="With --scenario: which of its transactions (default the first): its number, the id of its node, or all for those of scenario batch.",
+)
+@option(
+    "--expect",
+    metavar="FILE",
+    help="What was to be signed: the answer of tx payload, or SignerPayloadJSON. Anything else is not sent. - reads stdin.",
+)
+@click.option("--again", is_flag=True, help="Send once more what was sent before, if no block has it.")
+@option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
+def broadcast(tx: str, expect: str | None, **fields: Any) -> None:
+    """Send a signed transaction to its chain, and print its hash.
+
+    It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
+    nonce. With --expect, it also has to be what was to be signed, with the same call, signer, nonce, era, tip, fee asset and
+    metadata hash. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
+    """
+    from scenarioctl.cli.progress import shown_progress
+
+    tx, payload = read_tx(tx), read_payload(expect, field="expect")
+    with shown_progress() if fields["wait"] else nullcontext():
+        result = perform(tx=tx, expect=payload, **fields)
+    answer = result.answer
+    if "block" not in answer:
+        print_answer(result, plain="hash")
+        return
+
+    def draw() -> None:
+        facts = {name: value for name, value in answer.items() if name != "events"}
+        if "fee_paid_in" in answer:
+            facts["fee_paid_in"] = describe_amount(answer["fee_paid_in"])
+        draw_facts(facts)
+        draw_json(answer["events"])
+
+    print_answer(result, draw=draw)
+
+
+def draw_status(answer: Mapping[str, Any]) -> None:
+    """Print what became of a transaction: a sentence, the facts that are known, and its events."""
+    click.echo(printable(answer["summary"]))
+    facts = {
+        "sent": short_time(answer["sent"]),
+        "signer": answer["signer"],
+        "nonce": answer["nonce"],
+        "block": answer["block"],
+        "block_number": answer["block_number"],
+        "success": answer["success"],
+        "error": answer["error"],
+        "fee": "" if answer["fee_paid_in"] else answer["fee_human"],
+        "fee_paid_in": answer["fee_paid_in"] and describe_amount(answer["fee_paid_in"]),
+        "valid_until_block": answer["valid_until_block"],
+        "job": answer["job"],
+        "draft": answer["draft"],
+    }
+    draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
+    for each in answer["arrivals"]:
+        click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
+    for note in answer["notes"]:
+        click.echo(printable(note))
+    if answer["events"]:
+        draw_json(answer["events"])
+
+
+def _say_arrival(arrival: Mapping[str, Any]) -> str:
+    block = "" if arrival["block_number"] is None else f" in block {arrival['block_number']}"
+    reason = f": {arrival['reason']}" if arrival["reason"] else ""
+    return f"{arrival['state']}{block}{reason}"
+
+
+@click.command(
+    cls=Command,
+    operation="calls.build_call",
+    example="scenarioctl --offline call polkadot System remark hello\n"
+    "  scenarioctl --offline call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
+    "  scenarioctl --offline call polkadot Utility as_derivative 3 @call.hex",
+)
+@argument("chain", metavar="CHAIN")
+@argument("pallet", metavar="PALLET", shell_complete=complete_call_pallets)
+@argument("method", metavar="METHOD", shell_complete=complete_calls)
+@click.argument("args", metavar="[ARG]...", nargs=-1)
+@check_option
+@transaction_options
+def call(args: tuple[str, ...], **fields: Any) -> None:
+    """Build the unsigned transaction of any call of a chain.
+
+    ARGs are the call's arguments in their order: whole numbers (in the smallest unit), addresses, 0x hex, text, the name
+    of a variant, null or '' for an option without a value, JSON for what has parts, and 0x hex for a call inside the call.
+    @FILE stands for the text of a file, @- for stdin, @@ for text that begins with @. Put -- before negative numbers.
+    Names are matched without case, _ and -.
+    """
+    result = perform(args=tuple(_read_argument(arg) for arg in args), **fields)
+    show_meaning(result)
+    show_check(result)
+    print_answer(result, plain="tx")
+
+
+@click.command(
+    cls=Command,
+    operation="calls.batch_calls",
+    example="scenarioctl --offline batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
+    "  scenarioctl --offline batch assetHub @calls.txt --kind force-batch",
+)
+@argument("chain", metavar="CHAIN")
+@click.argument("calls", metavar="[HEX|@FILE|-]...", nargs=-1)
+@option(
+    "--kind",
+    metavar="KIND",
+    choices=("batch-all", "batch", "force-batch"),
+    default="batch-all",
+    help="batch-all (default: all or nothing), batch (ends at the first call that fails) or force-batch (goes on after it).",
+)
+@check_option
+@transaction_options
+def batch(calls: tuple[str, ...], **fields: Any) -> None:
+    """Join several calls in one unsigned transaction.
+
+    HEX is call data or an unsigned extrinsic. @FILE is a file with one of them to a line, - is stdin.
+    """
+    found = [line for each in calls for line in _read_lines(each)]
+    result = perform(calls=tuple(found), **fields)
+    show_meaning(result)
+    show_check(result)
+    print_answer(result, plain="tx")
+
+
+def _read_argument(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    if text.startswith("@@"):
+        return text[1:]
+    try:
+        return read_text(text[1:], field="argument", limit=TX_LIMIT).rstrip("\r\n")
+    except NotFound as error:
+        raise NotFound(f"{error}; write @@ for text that begins with @") from None
+
+
+def _read_lines(text: str) -> list[str]:
+    if text != "-" and not text.startswith("@"):
+        return [text]
+    lines = read_text(text.removeprefix("@"), field="calls", limit=TX_LIMIT).splitlines()
+    return [line.strip() for line in lines if line.strip()]

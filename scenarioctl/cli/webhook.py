@@ -5,9 +5,8 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer, print_table
-from scenarioctl.cli.input import read_text
-from scenarioctl.cli.options import argument
+from scenarioctl.cli.execution import perform, print_answer, print_table, read_text
+from scenarioctl.cli.options import argument, complete_targets
 from scenarioctl.cli.output import dump_json, short_time
 
 #: Larger than any event that is taken: the setting webhook_limit says what is.
@@ -50,3 +49,26 @@ def list_(**fields: Any) -> None:
 def replay(**fields: Any) -> None:
     """Post the content of an earlier event again, as a new one; print its number."""
     print_answer(perform(**fields), plain="id")
+
+
+@click.group(cls=Group)
+def notify() -> None:
+    """Test the delivery of job notifications."""
+
+
+@notify.command(
+    operation="notifications.send_test_notification",
+    example="scenarioctl notify test slack+https://hooks.slack.com/services/…",
+)
+@argument("target", metavar="[[FORMAT+]URL]", default="", shell_complete=complete_targets)
+def test(**fields: Any) -> None:
+    """Send a test notification now, to a URL or to all targets of the setting `notify`.
+
+    FORMAT is json (default), slack, mattermost or ntfy. The exit code is 5 if one is not delivered.
+    """
+    answer = perform(**fields).answer
+    print_table(
+        answer,
+        ("delivered to", "milliseconds"),
+        ((each["target"], each["milliseconds"]) for each in answer["deliveries"]),
+    )

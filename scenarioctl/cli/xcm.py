@@ -7,11 +7,12 @@ import click
 from scenarioctl.cli.check_report import check_option, show_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table
-from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.shared_options import (
+from scenarioctl.cli.options import (
     RAW,
     accept_locked_option,
     accept_loss_option,
+    argument,
+    option,
     relayer_fee_option,
     remote_fee_asset_option,
     transaction_options,
@@ -19,6 +20,7 @@ from scenarioctl.cli.shared_options import (
     xcm_version_option,
     yes_option,
 )
+from scenarioctl.cli.output import draw_table
 
 
 @click.group(cls=Group)
@@ -116,3 +118,31 @@ def claim(**fields: Any) -> None:
     show_meaning(result)
     show_check(result)
     print_answer(result, plain="tx")
+
+
+@click.group(cls=Group)
+def hrmp() -> None:
+    """Show the HRMP channels between parachains."""
+
+
+@hrmp.command(operation="channels.open_channels", example="scenarioctl hrmp openchannels polkadot 2034")
+@argument("relay", metavar="RELAY")
+@click.argument("paraid", metavar="PARAID")
+@option(
+    "--direction",
+    metavar="WAY",
+    choices=("ingress", "egress", "both"),
+    default="both",
+    help="ingress (senders to PARAID), egress (its receivers), or both (default).",
+)
+def openchannels(**fields: Any) -> None:
+    """List the parachains with open channels to or from PARAID."""
+    result = perform(**fields)
+
+    def draw() -> None:
+        answer = result.answer
+        draw_table(
+            (f"channels of {answer['sourcechain']}",), [(number,) for number in answer["open_hrmp_channels"]]
+        )
+
+    print_answer(result, draw=draw)
