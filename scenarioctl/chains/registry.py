@@ -1,4 +1,4 @@
-"""The chains scenarioctl knows: those of `chains/built_in.py`, and those that a user adds as `[chains.NAME]` in config.toml."""
+"""The chains scenarioctl knows: those of `chains/chains.json`, and those that a user adds as `[chains.NAME]` in config.toml."""
 
 from collections.abc import Mapping
 from dataclasses import replace
