@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.files import read_file
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
+from scenarioctl.model.amounts import read_choice, read_digits, read_number
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
-from scenarioctl.model.request_values import read_choice, read_digits, read_number
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

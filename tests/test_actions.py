@@ -18,6 +18,7 @@ from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted, draft_first
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.flow_files import draw_single
+from scenarioctl.actions.headlines import chains_of, describe_node, summarise
 from scenarioctl.actions.http import read_request
 from scenarioctl.actions.placeholders import (
     Data,
@@ -30,15 +31,14 @@ from scenarioctl.actions.placeholders import (
     unfillable_texts,
 )
 from scenarioctl.actions.problems import find_problems
-from scenarioctl.actions.summaries import chains_of, describe_node, summarise
 from scenarioctl.actions.transfer import draw_alone, parse_transfer
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
-from scenarioctl.formats.compression import pack, unpack
 from scenarioctl.formats.diagram_builder import DiagramBuilder
+from scenarioctl.formats.share import pack, unpack
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX, examples

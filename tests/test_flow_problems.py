@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import all_steps
-from scenarioctl.actions.flow_files import draw_flow, read_flow
-from scenarioctl.actions.flow_mistakes import CollectedMistakes
+from scenarioctl.actions.flow_files import CollectedMistakes, draw_flow, read_flow
 from scenarioctl.application import Application
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError
 from scenarioctl.operations.creation import CreateFlow, create_flow

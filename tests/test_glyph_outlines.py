@@ -8,9 +8,8 @@ import pytest
 import resvg_py
 from PIL import Image, ImageChops
 
-from scenarioctl.render.glyph_outlines import outline
 from scenarioctl.render.svg import escape
-from scenarioctl.render.text_metrics import FILES, FOLDER, measure
+from scenarioctl.render.text_metrics import FILES, FOLDER, measure, outline
 
 FACES = {"Inter-Regular": False, "Inter-SemiBold": True}
 SIZE = 32

@@ -16,8 +16,8 @@ from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations import reading_points, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import metering, notifications, response_body
-from scenarioctl.render import picture, png, raster
+from scenarioctl.outgoing import metering, notifications
+from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, costly_work, page_files, servers, streams
 from scenarioctl.stores.texts import LONGEST_LINE, PORTION
@@ -71,7 +71,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (costly_work.WAITING_SECONDS,),
     },
     "picture": {
-        "values": (picture.MOST_CARDS, picture.MOST_EDGES, png.MOST_PIXELS, png.MOST_DRAWN),
+        "values": (picture.MOST_CARDS, picture.MOST_EDGES, raster.MOST_PIXELS, raster.MOST_DRAWN),
         "time": (raster.PATIENCE,),
     },
     "header of a request": {
@@ -122,7 +122,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
     "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
-    "body of an answer to an http step": {"bytes": (response_body.MAX_BODY, metering.MAX_SENT)},
+    "body of an answer to an http step": {"bytes": (metering.MAX_BODY, metering.MAX_SENT)},
     "notifications of a job that wait": {
         "bytes": (MAX_URL,),
         "values": (notifier.MOST_OF_JOB, MAX_TARGETS),

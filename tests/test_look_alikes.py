@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import scenarioctl
-from scenarioctl.actions.summaries import describe_node
+from scenarioctl.actions.headlines import describe_node
 from scenarioctl.application import Application
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location

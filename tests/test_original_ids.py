@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from scenarioctl.chains.closed import find_closed
+from scenarioctl.chains.registry import find_closed
 from scenarioctl.formats.share import read_share
 from tests.conftest import Run
 from tests.messages import says

@@ -16,7 +16,7 @@ from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.attempt import Attempt
 from scenarioctl.outgoing.client import Outgoing, place_of
-from scenarioctl.outgoing.response_body import MAX_BODY, read_body
+from scenarioctl.outgoing.metering import MAX_BODY, read_body
 from tests.loops import each_loop
 from tests.messages import Says, says
 from tests.web import Visit, serving

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains import node_client
-from scenarioctl.chains.backoff import Backoff
 from scenarioctl.chains.client import Client
-from scenarioctl.chains.pool import Pool
+from scenarioctl.chains.pool import Backoff, Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact

@@ -31,7 +31,7 @@ from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render import raster
 from scenarioctl.render.picture import Picture
-from scenarioctl.render.png import write_png
+from scenarioctl.render.raster import write_png
 from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 from scenarioctl.render.text import ascii_only, draw_text, width_of
 from scenarioctl.render.text_metrics import measure

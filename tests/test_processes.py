@@ -151,7 +151,6 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
     assert [name for name in HEAVY if of(name, modules)] == ["aiohttp", "tomllib"]
     # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
     assert of("scenarioctl", modules - offline) == [
-        "scenarioctl.chains.backoff",
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
         "scenarioctl.chains.metadata_fetch",
@@ -184,7 +183,14 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
 
     opened = {Path(line).name for line in done.stderr.splitlines() if line.endswith(".json")}
     assert done.returncode == 0
-    assert opened <= {"polkadot.json", "assetHub.json", "assets.json", "fees.json", "routes.json"}
+    assert opened <= {
+        "polkadot.json",
+        "assetHub.json",
+        "assets.json",
+        "chains.json",
+        "fees.json",
+        "routes.json",
+    }
     assert "polkadot.json" in opened
     assert list(tmp_path.rglob("*")) == []
 

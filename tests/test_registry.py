@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.closed import CLOSED, find_closed
-from scenarioctl.chains.registry import CHAINS, ROLES, Chain, Registry
+from scenarioctl.chains.registry import CHAINS, CLOSED, ROLES, Chain, Registry, find_closed
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.runtime.table import BUNDLED, load_bundled
 from tests.messages import Says, says

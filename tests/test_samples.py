@@ -8,14 +8,13 @@ from zlib import decompress
 import pytest
 
 from scenarioctl.actions.drafting import draft_first
+from scenarioctl.actions.headlines import chains_of, summarise
 from scenarioctl.actions.problems import find_problems
-from scenarioctl.actions.summaries import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.formats.compression import pack, unpack
 from scenarioctl.formats.documents import parse_json
-from scenarioctl.formats.share import read_import, read_share, write_share
+from scenarioctl.formats.share import pack, read_import, read_share, unpack, write_share
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import DATA, SHARED
 from tests.runner import finish

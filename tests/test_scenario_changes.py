@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.actions.flow_files import draw_flow, read_flow
-from scenarioctl.actions.flow_writing import write_flow
+from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
 from scenarioctl.actions.redrawing import is_alike, keep_nodes
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.formats.toml_text import write_toml
+from scenarioctl.formats.documents import write_toml
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.toml import parse_toml
 from scenarioctl.operations.scenario_changes import (

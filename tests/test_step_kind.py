@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.actions import STEPS, all_steps, load_step
-from scenarioctl.render.svg_theme import COLORS
+from scenarioctl.render.svg import COLORS
 from tests.conftest import ROOT, Run
 
 FLOW = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
-from scenarioctl.formats.compression import pack
+from scenarioctl.formats.share import pack
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,

@@ -22,8 +22,7 @@ from scenarioctl.application import Application
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.identicon import identicon_colors
 from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
-from scenarioctl.render.svg import escape, write_svg
-from scenarioctl.render.svg_theme import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES
+from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
 from scenarioctl.render.text_metrics import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
 from tests.canned import ALICE_HEX
 from tests.conftest import BOB_HEX, DATA, SHARED

@@ -3,8 +3,19 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, account_row, chain_title, group_digits, mark_rows
-from scenarioctl.actions.form_text import AssetText, chain_text, name_asset, one_line
+from scenarioctl.actions.cards import (
+    AssetText,
+    Card,
+    Look,
+    Row,
+    account_row,
+    chain_text,
+    chain_title,
+    group_digits,
+    mark_rows,
+    name_asset,
+    one_line,
+)
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest

@@ -2,13 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, shorten_middle
+from scenarioctl.actions.cards import Card, Look, Row, chain_text, chain_title, one_line, shorten_middle
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.form_text import chain_text, one_line
 from scenarioctl.actions.placeholders import (
     Data,
     Filled,
@@ -20,21 +19,75 @@ from scenarioctl.actions.placeholders import (
     require_value,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.query_amounts import whole_tokens
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold
 from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.model.amounts import read_digits, read_number
 from scenarioctl.model.diagram import Diagram, Node, name_of
-from scenarioctl.model.request_values import read_number
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
+
+
+#: Pallet and item, as `fold` writes them, of the native asset -> how many keys they have.
+_NATIVE = {
+    ("system", "account"): 1,
+    ("balances", "account"): 1,
+    ("balances", "totalissuance"): 0,
+    ("balances", "inactiveissuance"): 0,
+    ("balances", "existentialdeposit"): 0,
+}
+#: The same -> how many keys they have, and which of them is the asset.
+_BY_ID = {
+    ("assets", "account"): (2, 0),
+    ("assets", "asset"): (1, 0),
+    ("tokens", "accounts"): (2, 1),
+    ("tokens", "totalissuance"): (1, 0),
+}
+#: Fields that hold amounts; others, like a nonce, don't.
+_AMOUNTS = ("free", "reserved", "frozen", "balance", "supply")
+
+
+def whole_tokens(app: "Application", query: "Query", text: str) -> str:
+    """Return the amounts in the answer *text* as people read them: `free 1.5 DOT, reserved 0 DOT`; empty if none is known."""
+    asset = _asset_of(app, query)
+    if asset is None or asset.decimals is None:
+        return ""
+    if (raw := read_digits(text)) is not None:
+        return asset.amount(raw)
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return ", ".join(f"{name} {asset.amount(raw)}" for name, raw in _amounts_in(answer))
+
+
+def _asset_of(app: "Application", query: "Query") -> "Asset | None":
+    item = (fold(query.pallet_name), fold(query.method_name))
+    if _NATIVE.get(item) == len(query.params):
+        return app.assets.native(query.chain)
+    count, place = _BY_ID.get(item, (-1, 0))
+    if count != len(query.params):
+        return None
+    number = read_digits(str(query.params[place]).replace(",", ""))
+    return None if number is None else app.assets.listed(query.chain, number)
+
+
+def _amounts_in(answer: Any) -> Iterator[tuple[str, int]]:
+    if not isinstance(answer, dict):
+        return
+    held = answer.get("data", answer)
+    for name in _AMOUNTS:
+        raw = read_digits(held.get(name)) if isinstance(held, dict) else None
+        if raw is not None:
+            yield name, raw
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, shorten_middle
+from scenarioctl.actions.cards import Card, Look, Row, chain_text, one_line, shorten_middle
 from scenarioctl.actions.chain_query import item_rows, method_name, require_text
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.form_text import chain_text, one_line
 from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain

@@ -3,16 +3,14 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row
+from scenarioctl.actions.cards import Card, Look, Row, one_line
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.form_text import one_line
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
-from scenarioctl.model.amounts import parse_number, to_text
+from scenarioctl.model.amounts import parse_number, read_digits, to_text
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.request_values import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run, Wait

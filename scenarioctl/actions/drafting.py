@@ -231,7 +231,7 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
     if step == "":
         return 0
-    from scenarioctl.model.request_values import read_digits
+    from scenarioctl.model.amounts import read_digits
 
     text = str(step)
     number = read_digits(text) or 0

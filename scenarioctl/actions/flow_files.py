@@ -3,32 +3,256 @@
 `docs/flow.md` shows every step.  The keys of each step type are in its `StepKind.flow`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from scenarioctl.actions import all_steps, load_step
-from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.flow_mistakes import Mistakes
-from scenarioctl.actions.placeholders import rename
+from scenarioctl.actions import all_steps, find_step, load_step, unknown_sentence
+from scenarioctl.actions.fields import Checking, Fields
+from scenarioctl.actions.placeholders import first_names, has_numbered, rename
+from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
+from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, shorten, suggest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
+    Diagram,
+    Node,
     check_depth,
     find_cycle,
     label_document,
     name_of,
+    read_diagram,
     read_name,
     read_tags,
     sort_by_edges,
 )
-from scenarioctl.model.request_values import read_choice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+
+
+T = TypeVar("T")
+
+#: The step that a sentence begins with, and the key: `steps[0].headers.Accept is …`.
+_PLACE = re.compile(r"steps\[([0-9]+)\](?:: |\.(?=([a-z_]+)))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowMistake:
+    """One thing that is wrong in a flow file."""
+
+    #: Index of the step; None if the mistake is outside the steps.
+    step: int | None
+    #: The key in the step or in the flow; empty if the mistake is in none.
+    field: str
+    #: Without the step in front, and without advice about options of a command.
+    sentence: str
+    #: The key that, set to true, confirms the value; empty if nothing does.
+    confirm: str = ""
+
+
+class Mistakes:
+    """Raises the first mistake."""
+
+    def checking(self, step: int | None = None, field: str = "") -> Checking:
+        """Check in here something of *step* and *field*, where the error's sentence does not name them."""
+        del step, field
+        return Checking()
+
+    def fields(self, values: dict[str, Any], place: str) -> Fields:
+        """Return the fields of the step at *place*."""
+        return Fields(values, place)
+
+
+class CollectedMistakes(Mistakes):
+    """Collects all mistakes, one for each field of a step."""
+
+    def __init__(self) -> None:
+        self.found: list[FlowMistake] = []
+
+    def checking(self, step: int | None = None, field: str = "") -> Checking:
+        return Checking(partial(self.add, step=step, field=field))
+
+    def fields(self, values: dict[str, Any], place: str) -> Fields:
+        return _CollectingFields(values, place, self)
+
+    def has(self, step: int, field: str = "") -> bool:
+        """Return whether a mistake of *step* was found, in *field* if that is given."""
+        return any(each.step == step and field in ("", each.field) for each in self.found)
+
+    def add(self, error: InvalidRequest | BadJson, step: int | None = None, field: str = "") -> None:
+        """Add the mistake that *error* names; *step* and *field* are told where its sentence names none."""
+        sentence = error.statement
+        if match := _PLACE.match(sentence):
+            step, field = int(match[1]), field or match[2] or ""
+            sentence = sentence[match.end() :].strip().replace(f"steps[{step}].", "")
+        confirm = str(error.details.get("confirm", ""))
+        # The first mistake of a field is the one to fix; what depends on it is not known yet.
+        if not any((each.step, each.field) == (step, field) for each in self.found):
+            self.found.append(FlowMistake(step=step, field=field, sentence=sentence, confirm=confirm))
+
+
+class _CollectingFields(Fields):
+    """Fields that collect a mistake and return what was typed, so that the step can be drawn.
+
+    A check of several fields is left out while one of the chains is unknown.
+    """
+
+    def __init__(self, values: dict[str, Any], place: str, mistakes: CollectedMistakes) -> None:
+        super().__init__(values, place)
+        self._mistakes = mistakes
+        self._unknown: Chain | None = None
+
+    def checking(self) -> Checking:
+        return Checking(self._add)
+
+    def _add(self, error: InvalidRequest | BadJson) -> None:
+        if self._unknown is None:
+            self._mistakes.add(error)
+
+    def text(self, key: str, default: str = "") -> str:
+        with self._mistakes.checking():
+            return super().text(key, default)
+        return default
+
+    def filled(self, key: str) -> str:
+        with self._mistakes.checking():
+            return super().filled(key)
+        return self._typed(key)
+
+    def flag(self, key: str) -> bool:
+        with self._mistakes.checking():
+            return super().flag(key)
+        return False
+
+    def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
+        with self._mistakes.checking():
+            return super().chain(app, key, default)
+        if self._unknown is None:
+            # Nothing is known of it: no runtime, no relay chain to share assets with.
+            self._unknown = replace(app.registry.all()[0], name="?", role="parachain", relay="", genesis="")
+        return self._unknown
+
+    def open(self, key: str, parse: "Callable[[Any, str], T]") -> "T | str | None":
+        with self._mistakes.checking():
+            return super().open(key, parse)
+        return None
+
+    def open_asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
+        if chain is not self._unknown:
+            with self._mistakes.checking():
+                return super().open_asset(app, chain, key)
+        return self._typed(key)
+
+    def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
+        with self._mistakes.checking():
+            return super().open_amount(key, asset)
+        return self._typed(key), None
+
+    def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
+        if chain is not self._unknown:
+            with self._mistakes.checking():
+                return super().open_account(key, chain)
+        return self._typed(key), None
+
+    def _typed(self, key: str) -> str:
+        value = self.values.get(key, "")
+        return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+
+def write_flow(app: "Application", diagram: Diagram) -> dict[str, Any]:
+    """Return the content of the flow file that draws *diagram*; InvalidRequest says why there is none.
+
+    The file is drawn again and compared, so that nothing gets lost on the way.
+    """
+    flow = _write(app, diagram)
+    drawn = read_diagram(draw_flow(app, read_flow(flow)).document)
+    if not is_alike(keep_nodes(drawn, diagram), diagram.document):
+        raise InvalidRequest("the diagram has parts that a flow file has no keys for")
+    return flow
+
+
+def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
+    """Return a flow file with the steps of *diagram*, as far as it has keys for what is in their forms."""
+    steps: dict[str, tuple[Node, StepKind]] = {}
+    #: Node -> the steps right before it, through chains.
+    before: dict[str, tuple[str, ...]] = {}
+    for node in diagram.in_order():
+        kind = find_step(node)
+        if kind is None:
+            raise InvalidRequest(f"{shorten(node.id)}: {unknown_sentence(node)}")
+        if has_numbered(node.form):
+            raise InvalidRequest(
+                f"{shorten(node.id)} has a placeholder of the web editor, which names its step by a number"
+            )
+        sources = (
+            (source,) if source in steps else before[source] for source in diagram.incoming.get(node.id, ())
+        )
+        before[node.id] = tuple(dict.fromkeys(each for some in sources for each in some))
+        if not kind.is_shared:
+            steps[node.id] = (node, kind)
+    values = {name: _written_values(app, node, kind) for name, (node, kind) in steps.items()}
+    after = _orders(before, list(steps))
+    ids = _ids(values, after)
+    entries = []
+    for name, (_, kind) in steps.items():
+        entry: dict[str, Any] = {"id": ids[name]} if name in ids else {}
+        entry["type"] = kind.name
+        if name in after:
+            entry["after"] = [ids[source] for source in after[name]]
+        entries.append(entry | rename(values[name], ids))
+    labels = {"name": diagram.name, "tags": list(diagram.tags)}
+    return {key: value for key, value in labels.items() if value} | {"steps": entries}
+
+
+def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str, Any]:
+    keys = keys_of(kind)
+    form = action_data(node) if kind.box is ACTION_BOX else node.form
+    found = {key: _value_at(form, field) for field, key in reversed([*keys.fields.items()])}
+    if keys.read is not None:
+        found.update(keys.read(app, node.form))
+    # In the order of the documentation.
+    return {key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING}
+
+
+def _value_at(form: Any, field: str) -> Any:
+    for part in field.split("."):
+        form = form.get(part) if isinstance(form, dict) else None
+    return form
+
+
+def _orders(before: Mapping[str, tuple[str, ...]], steps: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the steps before each step that doesn't just follow the one above it."""
+    return {
+        name: before[name]
+        for number, name in enumerate(steps)
+        if before[name] != tuple(steps[number - 1 : number])
+    }
+
+
+def _ids(values: Mapping[str, Any], after: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return an id for each step that others name: no word that a placeholder begins with."""
+    named = first_names(dict(values))
+    wanted = named | {source for sources in after.values() for source in sources}
+    ids = {}
+    for number, name in enumerate(values):
+        if name in wanted:
+            id = f"step{number}"
+            while id in named:
+                id += "_"
+            ids[name] = id
+    return ids
+
 
 #: The largest flow file, in bytes.
 MAX_BYTES = 1024 * 1024

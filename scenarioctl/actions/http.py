@@ -8,10 +8,9 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row
+from scenarioctl.actions.cards import Card, Look, Row, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.form_text import one_line
 from scenarioctl.actions.http_bodies import content_type_of, fill_body
 from scenarioctl.actions.placeholders import (
     Data,
@@ -27,8 +26,8 @@ from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Node, name_of
-from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import StepData

@@ -13,13 +13,14 @@ from scenarioctl.actions.cards import (
     group_digits,
     known,
     mark_rows,
+    one_line,
+    side_texts,
     source_tokens,
     tokens,
 )
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, read_raw, read_tokens
-from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any

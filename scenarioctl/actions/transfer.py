@@ -13,6 +13,8 @@ from scenarioctl.actions.cards import (
     chain_title,
     known,
     mark_rows,
+    one_line,
+    side_texts,
     source_tokens,
     tokens,
 )
@@ -26,7 +28,6 @@ from scenarioctl.actions.fields import (
     read_remote_fee_asset,
     read_xcm_version,
 )
-from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides

@@ -3,10 +3,9 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row
+from scenarioctl.actions.cards import Card, Look, Row, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.form_text import one_line
 from scenarioctl.actions.placeholders import require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, TimedOut, shorten

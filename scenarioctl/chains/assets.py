@@ -27,8 +27,7 @@ from scenarioctl.chains.locations import absolute, across, read_location, write_
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.amounts import parse_raw, to_whole
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import parse_raw, read_digits, to_whole
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")

@@ -7,8 +7,7 @@ from scenarioctl.chains.asset_rows import TRUST_BACKED, decimals_of, identities_
 from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import U128_MAX
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import U128_MAX, read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.chain import Chain

@@ -14,9 +14,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from scenarioctl.chains.chain import Chain
-from scenarioctl.chains.client import Client
+from scenarioctl.chains.client import BlockMissing, Client, PinnedClient
 from scenarioctl.chains.metadata_fetch import host_of
-from scenarioctl.chains.pinned_client import BlockMissing, PinnedClient
 from scenarioctl.chains.pool import Pool
 from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
 

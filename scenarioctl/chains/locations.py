@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

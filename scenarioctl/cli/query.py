@@ -32,7 +32,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
-from scenarioctl.model.request_values import read_number
+from scenarioctl.model.amounts import read_number
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

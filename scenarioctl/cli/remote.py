@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from scenarioctl import __version__, errors
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 from scenarioctl.operations.results import Result
 from scenarioctl.server.access import is_loopback
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint

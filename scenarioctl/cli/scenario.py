@@ -28,7 +28,7 @@ from scenarioctl.cli.preview import preview
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
 if TYPE_CHECKING:
-    from scenarioctl.formats.bagpipes import BagpipesScenario
+    from scenarioctl.formats.share import BagpipesScenario
 
 
 _FLOW = "scenario_changes.scenario_flow"
@@ -368,7 +368,7 @@ def import_(source: str, **fields: Any) -> None:
 
     The file in which the original API keeps scenarios (urls2.json) is brought in with its ids.
     """
-    from scenarioctl.formats.bagpipes import read_bagpipes_store
+    from scenarioctl.formats.share import read_bagpipes_store
 
     text = _read_source(source)
     entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)

@@ -1,13 +1,97 @@
 """The web editor's share format: standard base64 of a zlib stream of the diagram's JSON."""
 
 import binascii
+import json
 import re
 import zlib
 from string import whitespace
-from typing import Any
+from typing import Any, NamedTuple
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
-from scenarioctl.formats.documents import MAX_BYTES, parse_json, write_json
+import lz4.frame
+
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge, shorten
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json, check_values, parse_json, write_json
+
+
+def pack(document: object) -> bytes:
+    """Return *document* in its stored form; TooLarge above 16 MiB of JSON."""
+    return pack_text(canonical_json(document))
+
+
+def pack_text(text: bytes) -> bytes:
+    """Return *text*, compact JSON, in its stored form; TooLarge above 16 MiB."""
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
+    packed: bytes = lz4.frame.compress(text, content_checksum=True)
+    return packed
+
+
+def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
+    """Return the document in *blob*; InvalidRequest names *name* if it is damaged."""
+    decompressor = lz4.frame.LZ4FrameDecompressor()
+    try:
+        text = decompressor.decompress(blob, max_length=MAX_BYTES + 1)
+    except (RuntimeError, EOFError) as error:
+        raise InvalidRequest(f"{name} is damaged: {_reason(error)}") from None
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"{name} unpacks to more than {MAX_BYTES} bytes")
+    if not decompressor.eof:
+        raise InvalidRequest(f"{name} is damaged: its end is missing")
+    if decompressor.unused_data:
+        raise InvalidRequest(f"{name} is damaged: {len(decompressor.unused_data)} bytes follow its end")
+    try:
+        written = text.decode()
+        check_values(written, field=name)
+        return json.loads(written)
+    except (ValueError, RecursionError):
+        raise InvalidRequest(f"{name} is damaged: it does not hold JSON") from None
+
+
+def unpacked_size(blob: bytes) -> int:
+    """Return the bytes of JSON that the header of *blob* claims; more than the limit if it claims nothing."""
+    try:
+        return int(lz4.frame.get_frame_info(blob)["content_size"]) or MAX_BYTES + 1
+    except RuntimeError:
+        return MAX_BYTES + 1
+
+
+def _reason(error: Exception) -> str:
+    return "it is not an LZ4 frame" if "ERROR_frameType" in str(error) else "its LZ4 frame cannot be read"
+
+
+class BagpipesScenario(NamedTuple):
+    """One scenario of the file, unchecked."""
+
+    #: Its place in the file, for error messages: `urls[3]`.
+    place: str
+    id: Any
+    #: Its share string, if the entry is valid.
+    share: Any
+
+
+def read_bagpipes_store(text: str, *, limit: int) -> tuple[BagpipesScenario, ...] | None:
+    """Return the entries of the file in *text*; None if it is something else."""
+    if '"urls"' not in text[:4096] or not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return None
+    try:
+        document = parse_json(text, field="source", limit=limit)
+    except ScenarioctlError:
+        # Reading it as a diagram reports what is wrong.
+        return None
+    if not isinstance(document, dict) or "nodes" in document or not isinstance(document.get("urls"), list):
+        return None
+    return tuple(_read_entry(entry, f"urls[{number}]") for number, entry in enumerate(document["urls"]))
+
+
+def _read_entry(entry: Any, place: str) -> BagpipesScenario:
+    if not isinstance(entry, dict):
+        return BagpipesScenario(place, None, None)
+    share = entry.get("longUrl")
+    if isinstance(share, dict):
+        # Old versions of the API kept the whole request body.
+        share = share.get("url")
+    return BagpipesScenario(place, entry.get("shortUrl"), share)
+
 
 #: Base64 of the largest document if it does not compress, and some white space.
 _MAX_TEXT = MAX_BYTES * 3 // 2

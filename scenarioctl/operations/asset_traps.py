@@ -8,8 +8,8 @@ from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound, shorten
+from scenarioctl.model.amounts import read_number
 from scenarioctl.model.json_types import Hex, Told
-from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.built_transactions import CheckableFields, check_sender
 from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result

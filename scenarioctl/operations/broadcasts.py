@@ -14,8 +14,8 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
+from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
-from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,

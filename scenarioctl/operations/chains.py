@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten, suggest
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:

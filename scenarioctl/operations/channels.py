@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.operations.results import Result
 
 __all__ = ["open_channels"]

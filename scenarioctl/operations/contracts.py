@@ -73,7 +73,7 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
 
 async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:
     """Return whether a contract lives at *address*; None and a warning if no node answers."""
-    from scenarioctl.contracts.presence import is_contract
+    from scenarioctl.contracts.metadata import is_contract
 
     if app.settings.offline:
         return None, ()

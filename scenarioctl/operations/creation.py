@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
+from scenarioctl.model.amounts import values_of
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
-from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,

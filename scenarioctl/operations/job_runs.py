@@ -5,9 +5,9 @@ from typing import NamedTuple, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, shorten
+from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, KeptRun
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.job_descriptions import RunOutcome
 from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import Result, read_page_size

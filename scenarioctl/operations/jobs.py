@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
@@ -20,7 +21,6 @@ from scenarioctl.model.jobs import (
     stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
 from scenarioctl.operations.job_runs import RunRow, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
+from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
-from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import read_blob
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.flow_files import DrawnFlow
-    from scenarioctl.actions.flow_mistakes import CollectedMistakes
+    from scenarioctl.actions.flow_files import CollectedMistakes, DrawnFlow
     from scenarioctl.stores import StoredScenario
 
 __all__ = ["preview_flow", "preview_scenario"]
@@ -108,10 +107,9 @@ class FlowPreview(Preview):
 
 
 async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
-    from scenarioctl.actions.flow_files import as_json, draw_flow, parse_flow, read_flow
-    from scenarioctl.actions.flow_mistakes import CollectedMistakes
+    from scenarioctl.actions.flow_files import CollectedMistakes, as_json, draw_flow, parse_flow, read_flow
+    from scenarioctl.actions.headlines import summarise
     from scenarioctl.actions.problems import find_problems
-    from scenarioctl.actions.summaries import summarise
     from scenarioctl.render.picture import first_part
 
     wanted = _read(request)
@@ -215,7 +213,7 @@ def _draw(
         from scenarioctl.render.svg import write_svg
 
         return write_svg(picture, theme=wanted.theme, width=wanted.width).encode(), tuple(warnings)
-    from scenarioctl.render.png import write_png
+    from scenarioctl.render.raster import write_png
     from scenarioctl.render.text_metrics import missing
 
     img = write_png(picture, theme=wanted.theme, width=wanted.width, served=app.served)

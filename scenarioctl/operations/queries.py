@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_number
+from scenarioctl.model.amounts import read_number
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class QueryResult(TypedDict):
 
 
 async def query_chain(app: Application, request: QueryChain) -> Result[QueryResult]:
-    from scenarioctl.actions.chain_query import ask
-    from scenarioctl.actions.query_amounts import whole_tokens
+    from scenarioctl.actions.chain_query import ask, whole_tokens
 
     query = read_request(app, request)
     answered = await ask(app, query, limit=entry_limit(request.limit))

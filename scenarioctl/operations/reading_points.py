@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import LogLine, MempoolEntry
-from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.job_runs import span_of_run
 from scenarioctl.operations.lost_cursors import NumberedRow
 from scenarioctl.stores.texts import PORTION

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from scenarioctl.errors import Warned
-from scenarioctl.model.request_values import read_number
+from scenarioctl.model.amounts import read_number
 
 #: Characters in an answer above which it is encoded in a thread.
 LARGE = 256 * 1024

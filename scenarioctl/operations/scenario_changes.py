@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json, write_json
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
     MAX_NAME,
     Diagram,
@@ -20,7 +21,6 @@ from scenarioctl.model.diagram import (
 )
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.created_notes import note_created, understand
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
@@ -193,8 +193,7 @@ class WrittenScenario(TypedDict):
 
 
 async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[WrittenScenario]:
-    from scenarioctl.actions.flow_files import MAX_BYTES
-    from scenarioctl.actions.flow_writing import write_flow
+    from scenarioctl.actions.flow_files import MAX_BYTES, write_flow
 
     read_choice(request.syntax, field="syntax", choices=_SYNTAXES)
     stored = await app.store.get_scenario(request.id)
@@ -205,7 +204,7 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
         if request.syntax == "json":
             text = _indented(flow)
         else:
-            from scenarioctl.formats.toml_text import write_toml
+            from scenarioctl.formats.documents import write_toml
 
             text = write_toml(flow)
         if len(text.encode()) > MAX_BYTES:

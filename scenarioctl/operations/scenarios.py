@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
@@ -343,9 +343,8 @@ class ScenarioDetails(_MaybeLabeled):
 
 async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:
     from scenarioctl.actions import find_step
-    from scenarioctl.actions.headlines import headline_of
+    from scenarioctl.actions.headlines import describe_node, headline_of
     from scenarioctl.actions.problems import find_problems
-    from scenarioctl.actions.summaries import describe_node
 
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result

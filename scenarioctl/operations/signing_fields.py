@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.model.amounts import parse_raw
+from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.model.request_values import read_choice, read_digits, read_number
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

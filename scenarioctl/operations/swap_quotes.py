@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.model.amounts import values_of
 from scenarioctl.model.json_types import Digits, Hex, Told
-from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, shorten
+from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import NO_TRANSACTION
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.signing_fields import SignerFields, read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 

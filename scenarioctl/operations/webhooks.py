@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, shorten
 from scenarioctl.formats.documents import write_json
+from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.reading_points import read_portions
 from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import retention_of

@@ -18,8 +18,7 @@ from scenarioctl.chains.websocket import find_addresses
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import AttemptFailed, WebRequest
 from scenarioctl.outgoing.guard import Guard
-from scenarioctl.outgoing.metering import MeteredConnector, RoundRobin
-from scenarioctl.outgoing.response_body import Body, read_body
+from scenarioctl.outgoing.metering import Body, MeteredConnector, RoundRobin, read_body
 
 #: Statuses that may be temporary.
 _PASSING = frozenset({429, 500, 502, 503, 504})

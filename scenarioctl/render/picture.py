@@ -5,8 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions import find_step
-from scenarioctl.actions.cards import Card, Look
-from scenarioctl.actions.form_text import one_line
+from scenarioctl.actions.cards import Card, Look, one_line
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
 from scenarioctl.render.text_metrics import clean
 

@@ -31,7 +31,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 from scenarioctl.runtime.type_table import DEFINITION, KIND, PATH, TypeTable
 
 #: Takes a value and how deep it stands.

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 from scenarioctl.server.endpoints import Endpoint
 
 #: Alternative spelling -> field, for requests with that field.

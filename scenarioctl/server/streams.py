@@ -13,7 +13,7 @@ from aiohttp import web
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
-from scenarioctl.model.request_values import read_digits, read_number
+from scenarioctl.model.amounts import read_digits, read_number
 from scenarioctl.server.access import Access
 from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint

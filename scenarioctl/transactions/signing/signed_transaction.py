@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_digits
+from scenarioctl.model.amounts import read_digits
 from scenarioctl.transactions.extrinsic import looks_like_extrinsic
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
 from scenarioctl.transactions.mortality import parse_era

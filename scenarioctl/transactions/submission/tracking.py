@@ -127,8 +127,8 @@ async def confirm_final(
 
     EndpointsDisagree if that one has another block there, or other effects in it.
     """
+    from scenarioctl.chains.client import BlockMissing
     from scenarioctl.chains.confirmation import EndpointsDisagree, find_second, say_difference
-    from scenarioctl.chains.pinned_client import BlockMissing
 
     number, effects = transaction.block_number, json.loads(transaction.effects)
     second, why = await find_second(pool_of, client, transaction.block)

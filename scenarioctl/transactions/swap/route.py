@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.request_values import read_number
+from scenarioctl.model.amounts import read_number
 
 #: As people may type them -> as the runtime has them.
 _POOLS = {
