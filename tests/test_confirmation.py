@@ -258,7 +258,8 @@ def test_one_that_answers_nothing_about_blocks_leaves_one(two: Two) -> None:
     assert "rate limited" in answer["said"]
 
 
-def test_one_that_is_a_block_behind_is_waited_for(two: Two) -> None:
+def test_one_that_is_a_block_behind_is_waited_for(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "TIMEOUTS", replace(TIMEOUTS, stagger=5.0, catching_up=30.0))
     headers = [None, None]
     two.second.chains["polkadot"].node.answers["chain_getHeader"] = lambda block=HEAD: (
         headers.pop() if headers else header_of(block)
