@@ -928,8 +928,36 @@ def test_a_connection_lost_while_waiting_is_opened_again_and_the_blocks_are_sear
     found = hash_of_block(NUMBER + 1)
     assert ended.code == 0
     assert json.loads(ended.out) == {**INCLUDED, "block": found}
-    assert f"lost the connection to {node.url}, searching the blocks" in ended.err
+    lost, *_, seen = [line for line in ended.err.splitlines() if "connection" in line or found in line]
+    assert lost == f"lost the connection to {node.url}, searching the blocks"
+    assert seen == f"{'in' if state == 'in-block' else 'finalized in'} block {found}"
     assert sent(node) == 1
+
+
+def refuse_heads(*_: Any) -> None:
+    raise Refusal(-32000, "no heads")
+
+
+@pytest.mark.parametrize(
+    ("heads", "words"),
+    [
+        (Feed([{"number": hex(NUMBER)}]), ("was sent but was in no block", "1")),
+        (refuse_heads, ("was sent", "then the connection was lost", "no heads")),
+    ],
+    ids=["in no block", "lost again"],
+)
+def test_what_is_found_in_no_block_after_the_connection_was_lost_may_still_come(
+    send: Send, heads: Any, words: tuple[str, ...]
+) -> None:
+    given = answers(author_submitAndWatchExtrinsic=Feed(["ready", Gone]), chain_subscribeNewHeads=heads)
+
+    with Node(given) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--timeout", "1", "--json")
+
+    answer = json.loads(ended.out)
+    assert (ended.code, answer["hash"]) == (5, HASH)
+    url = {"url": node.url} if heads is refuse_heads else {}
+    assert answer["error"] == says(*words, hash=HASH, **url)
 
 
 def test_one_in_the_pool_already_is_followed_too(send: Send) -> None:
