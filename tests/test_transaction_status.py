@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -590,6 +590,18 @@ def test_one_that_is_dropped_while_it_waits_is_still_watched(world: World) -> No
     world.node.answers["author_submitAndWatchExtrinsic"] = Feed(["ready", "dropped"])
     with pytest.raises(ChainRefused):
         world.broadcast(wait="in-block")
+
+    assert world.status()["state"] == "sent"
+
+
+@pytest.mark.parametrize("wait", ["", "in-block"])
+def test_one_that_a_node_has_in_its_pool_already_was_sent(world: World, wait: str) -> None:
+    def known(_: str) -> str:
+        raise Refusal(1013, "Transaction Already Imported")
+
+    world.node.answers.update(author_submitExtrinsic=known, author_submitAndWatchExtrinsic=known)
+    with suppress(ChainRefused, ChainUnreachable):
+        world.broadcast(wait=wait)
 
     assert world.status()["state"] == "sent"
 
