@@ -40,7 +40,6 @@ async def build_bridge_transfer(
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
-    find_route(transfer, assets, fee_settled=True)
     builder = _BridgeBuilder(clients, assets, transfer, table)
     try:
         return await builder.build(sender)

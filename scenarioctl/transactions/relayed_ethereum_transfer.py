@@ -22,7 +22,7 @@ from scenarioctl.transactions.transfer.relayed_transfer import (
     relayed_message,
     relayed_program,
 )
-from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
+from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
@@ -62,7 +62,6 @@ async def build_relayed_transfer(
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
-    check_request(transfer)
     if transfer.xcm_version not in (None, XCM_VERSION):
         raise InvalidRequest(
             f"xcm_version {transfer.xcm_version} cannot be combined with relayer_fee: Snowbridge V2 needs XCM {XCM_VERSION}, expected {XCM_VERSION} or none"
