@@ -267,6 +267,16 @@ def test_offline_nothing_is_built(scenarioctl: Run) -> None:
     assert ended.err.strip() == says("Error: ", "AAVE", "assetHub", "without --offline")
 
 
+def test_no_scenario_keeps_it_since_none_names_its_sender(scenarioctl: Run) -> None:
+    ended = scenarioctl(
+        *("--offline", "create", "scenario", "--from", "hydraDx", "--to", "ethereum", "--asset", "AAVE"),
+        *("--amount", "1", "--destination-address", RECEIVER),
+    )
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.said == says("Error: ", "AAVE", "assetHub", "without --offline")
+
+
 def test_a_sender_that_is_an_ethereum_address_has_no_key_on_the_asset_hub(build: Try) -> None:
     ended = build(sender="0x" + (b"ETH\0" + KEY + bytes(8)).hex())
 

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.swap.omnipool_math import PoolSide, minimum_received, sell_to_omnipool
+from scenarioctl.transactions.swap.omnipool_math import (
+    PoolSide,
+    minimum_received,
+    sell_hub_asset,
+    sell_to_omnipool,
+)
 from tests.conftest import DATA
 from tests.messages import Says, says
 
@@ -160,3 +165,10 @@ def test_what_no_pool_can_hold_is_refused(amount: int, sold: PoolSide, fee: int,
         quote_omnipool_sell(amount, sold=sold, bought=SIDE, asset_fee=fee, protocol_fee=0)
 
     assert str(refused.value) == sentence
+
+
+def test_no_more_of_the_hub_asset_is_sold_than_there_can_be() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        sell_hub_asset(2**128, bought=SIDE, asset_fee=0)
+
+    assert str(refused.value) == says(2**128)

@@ -200,6 +200,13 @@ class TestTheOmnipool:
         hub = Fraction(20_000_000 * 10_000, 1_010_000)
         assert quote.impact == 1 - Fraction(100, 101) * 2_000_000 / (2_000_000 + hub)
 
+    def test_the_slip_fee_is_part_of_the_impact(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(SLIP), "DOT", "HDX", 10_000 * 10**10)
+
+        # The trade moves DOT's side by one part in 100 of what is left there, and HDX's by more than the 5 in 100 taken at most.
+        hub = Fraction(20_000_000 * 10_000, 1_010_000) * Fraction(99, 100) * Fraction(95, 100)
+        assert quote.impact == 1 - 2_000_000 * hub / (2_000_000 + hub) / 200_000
+
 
 class TestTheRoute:
     ROUTE = (
@@ -223,6 +230,20 @@ class TestTheRoute:
         assert format_route(there.route) == "0>omnipool>10>omnipool>5"
         assert format_route(back.route) == "5>omnipool>10>omnipool>0"
         assert there.warnings == (says("route", "twice"),)
+
+    def test_a_route_of_the_chain_that_ends_elsewhere_is_refused(self, tmp_path: Path) -> None:
+        state = pool(
+            {("Router", "Routes", HDX, DOT): [{"pool": "Omnipool", "asset_in": HDX, "asset_out": USDT}]}
+        )
+
+        error = refused(tmp_path, Chain(state), "HDX", "DOT", 10**15)
+
+        assert str(error) == says("route", "10", "5")
+
+    def test_what_is_too_little_for_a_new_account_is_said(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(), "DOT", "10", 10**6)
+
+        assert quote.warnings == (says("USDT", "existential deposit"),)
 
     def test_each_hop_finds_the_pool_as_the_hop_before_left_it(self, tmp_path: Path) -> None:
         quote = quoted(tmp_path, pool(), "DOT", "HDX", 10**14, route="5>omnipool>10>omnipool>0")
