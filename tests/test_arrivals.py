@@ -12,7 +12,9 @@ from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_status import TransactionStatus, transaction_status
 from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.submission import arrivals
+from scenarioctl.transactions.submission.messages import find_messages
 from tests.blocks import number_of
 from tests.messages import says
 from tests.node import Node, Refusal
@@ -311,3 +313,17 @@ def test_one_that_fails_in_its_block_sends_nothing(world: World) -> None:
     world.send()
 
     assert world.status()["arrivals"] == []
+
+
+def test_what_only_the_transport_tells_is_a_message_too() -> None:
+    """An executed program that sends something deposits no event of the XCM pallet."""
+    events = [
+        Event(pallet="ParachainSystem", name="UpwardMessageSent", fields={"message_hash": b"\1" * 32}),
+        Event(pallet="XcmpQueue", name="XcmpMessageSent", fields={"message_hash": b"\2" * 32}),
+    ]
+
+    up, across = find_messages(REGISTRY, REGISTRY.find("assetHub"), events)
+
+    assert (up.chain, up.place, up.id) == ("polkadot", "1/Here", "0x" + "01" * 32)
+    assert (across.chain, across.place) == ("", "a parachain that the event doesn't name")
+    assert across.id == "0x" + "02" * 32

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import MempoolDraft, MempoolEntry
 from scenarioctl.operations.sent_records import check_draft
 from scenarioctl.transactions.mortality import IMMORTAL
-from scenarioctl.transactions.signing.fee_asset import set_currency_before, without_set_currency
+from scenarioctl.transactions.signing.fee_asset import (
+    asset_location,
+    set_currency_before,
+    without_set_currency,
+)
 from scenarioctl.transactions.signing.payload import SigningOptions
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FakeNetwork, made_by_root
-from tests.runtimes import bundled, unhex
+from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
 from tests.signing import dev_key, sign
 from tests.test_balances import asset_details
 from tests.test_check import ALICE_KEY, FEE, account, call_effects, info
@@ -381,3 +386,17 @@ def test_a_pool_that_does_not_answer_proves_nothing(network: FakeNetwork, scenar
     network.chains["assetHub"].api.pop("AssetConversionApi_quote_price_tokens_for_exact_tokens")
 
     assert check(network, scenarioctl)["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("chain", "known", "words"),
+    [("polkadot", True, ("fee_asset", "polkadot", "omit it")), ("assetHub", False, ("fee_asset", "no known location"))],
+)  # fmt: skip
+def test_what_no_transaction_can_name_is_refused(chain: str, known: bool, words: tuple[str, ...]) -> None:
+    place = REGISTRY.find(chain)
+    asset = ASSETS.find(place, "DOT")
+
+    with pytest.raises(InvalidRequest) as refused:
+        asset_location(bundled(chain), place, asset if known else replace(asset, location=""))
+
+    assert str(refused.value) == says(*words)

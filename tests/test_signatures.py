@@ -17,6 +17,7 @@ from scenarioctl.transactions.signing.signatures import (
     rebuild_payload,
     verify_signature,
 )
+from tests.messages import says
 from tests.runtimes import bundled, unhex
 from tests.signing import (
     ALITH,
@@ -171,3 +172,29 @@ def test_a_signature_is_taken_with_and_without_the_byte_of_its_scheme() -> None:
     assert list(possible_signatures(b"\x00" + b"a" * 64, "ed25519")) == [("ed25519", b"a" * 64)]
     assert list(possible_signatures(b"\x02" + b"a" * 65)) == [("ecdsa", b"a" * 65)]
     assert list(possible_signatures(b"a" * 10)) == []
+
+
+class OnlyFive:
+    """A runtime of which extrinsics have no signature of their own."""
+
+    extrinsic_versions = (5,)
+
+    def __str__(self) -> str:
+        return "new 1"
+
+
+@pytest.mark.parametrize(
+    ("table", "scheme", "words"),
+    [
+        (bundled("polkadot"), "ethereum", ("ethereum", "no Ethereum signatures")),
+        (OnlyFive(), "sr25519", ("new 1", "version 4")),
+    ],
+    ids=["polkadot", "version 5"],
+)
+def test_what_a_runtime_does_not_accept_is_not_assembled(
+    table: Any, scheme: str, words: tuple[str, ...]
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        encode_signed_extrinsic(table, b"", b"", account=bytes(20), scheme=scheme, signature=bytes(65))
+
+    assert str(refused.value) == says(*words)

@@ -1,15 +1,17 @@
 """What a chain doesn't tell, or tells in a form that is not known, is inconclusive."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from scenarioctl.chains.registry import Chain
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.maximum_transfer import find_maximum
+from scenarioctl.transactions.signing.signing_context import read_next_nonce
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, refused_export, trace_call
 from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
@@ -19,6 +21,9 @@ from scenarioctl.transactions.simulation.runtime_api import (
     query_runtime_api_result,
     read_constant,
 )
+from scenarioctl.transactions.submission.heads import read_block_hashes
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled
@@ -28,6 +33,17 @@ HYDRATION = REGISTRY.find("hydraDx")
 DOT = ASSETS.find(HYDRATION, 5)
 #: The ids of its kind are numbers.
 ODD = replace(DOT, id="odd")
+UNKNOWN = Transfer(
+    source=HYDRATION,
+    destination=HYDRATION,
+    asset=replace(DOT, kind=UNLISTED),
+    amount=1,
+    beneficiary=BOB_KEY,
+)
+
+
+async def never(_: Transfer) -> Call:
+    raise AssertionError("nothing is built")
 
 
 @dataclass
@@ -37,6 +53,7 @@ class Told:
     chain: Chain = HYDRATION
     answers: dict[str, Any] = field(default_factory=dict)
     stored: Any = None
+    endpoint: str = "ws://one"
 
     async def table(self) -> RuntimeTable:
         return bundled(self.chain.name)
@@ -48,6 +65,15 @@ class Told:
         return answer
 
     async def storage(self, *_: Any) -> Any:
+        return self.stored
+
+    async def call(self, *_: Any) -> Any:
+        return None
+
+    async def call_many(self, requests: Sequence[Any]) -> list[Any]:
+        return [None for _ in requests]
+
+    def read_value(self, *_: Any) -> Any:
         return self.stored
 
 
@@ -101,6 +127,31 @@ def test_what_is_not_told_is_inconclusive(
         finish(ask())
 
     assert str(unknown.value) == says(*words)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "words"),
+    [
+        (lambda: read_next_nonce(told(), BOB_KEY), InvalidRequest, ("nonce is missing", "hydraDx")),
+        (lambda: read_block_hashes(told(), [7]), ChainUnreachable, ("ws://one", "no hash")),
+        (
+            lambda: find_maximum(lambda _: told(), ASSETS, transfer=UNKNOWN, sender=BOB_KEY, build=never),
+            InvalidRequest,
+            ("amount max", "not known to list it"),
+        ),
+    ],
+    ids=["no nonce", "no block", "no maximum"],
+)
+def test_what_is_not_told_is_named(
+    asked: Callable[[], Awaitable[Any]], error: type[ScenarioctlError], words: tuple[str, ...]
+) -> None:
+    async def ask() -> None:
+        await asked()
+
+    with pytest.raises(error) as refused:
+        finish(ask())
+
+    assert str(refused.value) == says(*words)
 
 
 def test_a_dry_run_in_another_format_is_unknown() -> None:
