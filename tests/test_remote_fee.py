@@ -48,6 +48,8 @@ __all__ = ["network"]
 WUD_ON_HUB = shape_location(read_location("0/PalletInstance(50)/GeneralIndex(31337)"), 5)
 WUD_ON_DEX = shape_location(read_location("1/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)"), 5)
 AMOUNT = 10**16
+#: What keeps an arrival from being computed.
+EXPECTED = {"index": 10, "name": b"", "module_name": b"", "crate_major": 1, "min_crate_minor": 0}
 
 
 def wanted(source: str, destination: str, asset: object, pays: object) -> Transfer:
@@ -304,8 +306,13 @@ def _place(item: Mapping[str, Any]) -> Any:
 class TestConnected:
     FEE = 2 * WEIGHT_FEE + DOT // 100
 
-    def arrives(self, network: FakeNetwork, *credits: Mapping[str, Any], amount: int = AMOUNT) -> None:
-        """Let *amount* of WUD go from Hydration to the Asset Hub with DOT beside it, and *credits* come of it."""
+    def arrives(
+        self, network: FakeNetwork, *credits: Mapping[str, Any], amount: int = AMOUNT, also: Any = ()
+    ) -> None:
+        """Let *amount* of WUD go from Hydration to the Asset Hub with DOT beside it, and *credits* come of it.
+
+        The message has *also* these instructions.
+        """
         dex = network.chains["hydraDx"]
         dex.store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**10))
         dex.store("Tokens", "Accounts", ALICE_KEY, 1000085, value=tokens(2 * AMOUNT))
@@ -316,6 +323,7 @@ class TestConnected:
                 {"WithdrawAsset": [asset(WUD_ON_HUB, amount), asset(NATIVE_UP, self.FEE)]},
                 "ClearOrigin",
                 {"BuyExecution": {"fees": asset(NATIVE_UP, self.FEE), "weight_limit": "Unlimited"}},
+                *also,
                 {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
                 {"SetTopic": b"\7" * 32},
             ]
@@ -378,6 +386,17 @@ class TestConnected:
         assert transaction.check is not None
         assert transaction.check.verdict == verdict
         assert transaction.check.reasons == (says(*words),)
+
+    def test_a_check_says_if_nobody_knows_what_should_be_left(self, network: FakeNetwork) -> None:
+        self.arrives(network, self.WUD, also=[{"ExpectPallet": EXPECTED}])
+
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+        )
+
+        assert transaction.check is not None
+        assert transaction.check.verdict == "unknown"
+        assert says("no DOT", "could not be computed") in transaction.check.reasons
 
     def test_a_check_says_of_which_asset_nothing_is_credited(self, network: FakeNetwork) -> None:
         """Less WUD than the existential deposit of DOT arrives; of DOT, enough to live on should be left."""
