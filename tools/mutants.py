@@ -3,9 +3,11 @@
     python tools/mutants.py scenarioctl/runtime/scale.py --count 60 --seed 1 \
         --tests tests/test_scale.py tests/test_golden.py
     python tools/mutants.py scenarioctl/transactions/simulation/simulate.py --deletions --tests tests/test_check_calls.py
+    python tools/mutants.py --money --count 10
 
-Works in a copy of the checkout, takes a random sample, and writes one line for each mutant. What survived is judged by hand;
-the last judgment is in benchmarks/RESULTS.md.
+Works in a copy of the checkout, takes a random sample, and writes one line for each mutant. `--money` leaves out calls and
+statements of the files that decide over money, so many of each group, with the tests that should notice.  What survived is
+judged by hand; the last judgment is in benchmarks/RESULTS.md.
 """
 
 import argparse
@@ -59,6 +61,23 @@ SQL_CHANGES = (
     ("max(", "min("),
 )
 
+#: What decides over money, in `scenarioctl/`, and the tests that notice what is left out there.
+MONEY: dict[str, str] = {
+    "transactions/transfer/*.py": "route_vectors bridges remote_fee relayed_transfer transfer parachains trust",
+    "transactions/*_transfer.py transactions/ethereum_over_hub.py transactions/keyless_accounts.py": (
+        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains"
+    ),
+    "transactions/simulation/*.py": (
+        "costs programs swap_checks bridges unlisted_assets para_ids ledger branches conservation check untold"
+    ),
+    "transactions/swap/*.py transactions/trades.py": "quoting quote swap swap_checks programs dynamic_fees",
+    "transactions/inner_calls.py transactions/xcm_*.py": "programs ethereum_requests nested_calls xcm_instructions",
+    "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
+        "assembly signing fee_asset expected_payloads signatures wallets"
+    ),
+    "transactions/submission/*.py": "broadcast confirmed_status transaction_status arrivals asset_traps",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
@@ -69,6 +88,8 @@ class Mutant:
     end: int
     before: str
     after: str
+    #: Whether it only leaves something out.
+    deletes: bool = False
 
 
 class Finder:
@@ -87,6 +108,7 @@ class Finder:
         # Not what only type checkers read, nor what an error says.
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
+        yield from self._leave_out_calls(node)
         yield from self._change(node)
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list") or (
@@ -96,6 +118,18 @@ class Finder:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     yield from self._walk(child)
+
+    def _leave_out_calls(self, node: ast.AST) -> Iterator[Mutant]:
+        """Leave out what conditions call, and what is done under them; what is only raised is left out as a statement."""
+        match node:
+            case ast.If(test=test, body=[first, *_], orelse=[]) if not isinstance(first, ast.Raise):
+                yield self._put(test, "False", deletes=True)
+            case ast.BoolOp(op=joint, values=values):
+                for value in values:
+                    if any(isinstance(each, ast.Call) for each in ast.walk(value)):
+                        yield self._put(value, str(isinstance(joint, ast.And)), deletes=True)
+            case _:
+                pass
 
     def _change(self, node: ast.AST) -> Iterator[Mutant]:
         match node:
@@ -123,8 +157,12 @@ class Finder:
                         yield self._put(node, repr(text.replace(old, new_text, 1)))
             case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
                 yield self._put(value, "None")
-            case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call() | ast.Await() | ast.YieldFrom()):
-                yield self._put(node, "pass")
+            case (
+                ast.Raise()
+                | ast.AugAssign()
+                | ast.Expr(value=ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom())
+            ):
+                yield self._put(node, "pass", deletes=True)
             case ast.Break():
                 yield self._put(node, "continue")
             case ast.Continue():
@@ -132,56 +170,75 @@ class Finder:
             case _:
                 pass
 
-    def _put(self, node: ast.AST, after: str) -> Mutant:
+    def _put(self, node: ast.AST, after: str, *, deletes: bool = False) -> Mutant:
         assert isinstance(node, (ast.expr, ast.stmt))
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._starts[node.lineno - 1] + node.col_offset
         end = self._starts[node.end_lineno - 1] + node.end_col_offset
         before = self._source[start:end].decode()
-        return Mutant(line=node.lineno, start=start, end=end, before=before, after=after)
+        return Mutant(line=node.lineno, start=start, end=end, before=before, after=after, deletes=deletes)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("files", nargs="+", help="of the checkout, to be changed")
-    parser.add_argument("--tests", nargs="+", required=True, help="what pytest runs")
+    parser.add_argument("files", nargs="*", help="of the checkout, to be changed")
+    parser.add_argument("--tests", nargs="+", default=[], help="what pytest runs")
+    parser.add_argument("--money", action="store_true", help="the files of MONEY, with --deletions")
     parser.add_argument("-k", dest="picked", default="", help="which of those tests, as pytest takes it")
     parser.add_argument("--count", type=int, default=60, help="how many mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", default="", help="only these lines, as FIRST-LAST")
-    parser.add_argument("--deletions", action="store_true", help="only those that leave a statement out")
+    parser.add_argument("--deletions", action="store_true", help="only those that leave something out")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for the tests of one mutant")
     options = parser.parse_args()
-
-    tests = [*options.tests, *(("-k", options.picked) if options.picked else ())]
-    first, _, last = options.lines.partition("-")
-    found = [
-        (name, mutant)
-        for name in options.files
-        for mutant in Finder((ROOT / name).read_text()).find()
-        if not first or int(first) <= mutant.line <= int(last or first)
-        if not options.deletions or mutant.after == "pass"
-    ]
-    chosen = Random(options.seed).sample(found, min(options.count, len(found)))
+    if options.money == bool(options.files or options.tests):
+        parser.error("pass files and --tests, or --money")
+    groups: list[tuple[list[str], list[str]]] = [(options.files, options.tests)]
+    if options.money:
+        options.deletions = True
+        package = ROOT / "scenarioctl"
+        groups = [
+            (
+                sorted(str(each.relative_to(ROOT)) for part in files.split() for each in package.glob(part)),
+                [f"tests/test_{name}.py" for name in tests.split()],
+            )
+            for files, tests in MONEY.items()
+        ]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder, "tree")
         ignored = shutil.ignore_patterns(".git", ".venv*", ".mypy_cache", ".hypothesis", "node_modules")
         shutil.copytree(ROOT, copy, ignore=ignored)
-        if outcome := try_tests(copy, tests, options.timeout):
-            sys.exit(f"the tests fail without a change: {outcome}")
-        survived = 0
-        for name, mutant in sorted(chosen, key=lambda pair: (pair[0], pair[1].start)):
-            source = (copy / name).read_bytes()
-            changed = source[: mutant.start] + mutant.after.encode() + source[mutant.end :]
-            write(copy / name, changed)
-            outcome = try_tests(copy, tests, options.timeout)
-            write(copy / name, source)
-            survived += not outcome
-            print(
-                f"{outcome or 'SURVIVED'}\t{name}:{mutant.line}\t{mutant.before!r} -> {mutant.after!r}",
-                flush=True,
-            )
-        print(f"{len(chosen)} of {len(found)} mutants tried, {survived} survived")
+        for files, tests in groups:
+            try_mutants(copy, files, tests, options)
+
+
+def try_mutants(copy: Path, files: list[str], tests: list[str], options: argparse.Namespace) -> None:
+    """Try some mutants of *files* with *tests*, and print what became of each."""
+    tests = [*tests, *(("-k", options.picked) if options.picked else ())]
+    first, _, last = options.lines.partition("-")
+    found = [
+        (name, mutant)
+        for name in files
+        for mutant in Finder((ROOT / name).read_text()).find()
+        if not first or int(first) <= mutant.line <= int(last or first)
+        if not options.deletions or mutant.deletes
+    ]
+    chosen = Random(options.seed).sample(found, min(options.count, len(found)))
+    if outcome := try_tests(copy, tests, options.timeout):
+        sys.exit(f"the tests fail without a change: {outcome}")
+    survived = 0
+    for name, mutant in sorted(chosen, key=lambda pair: (pair[0], pair[1].start)):
+        source = (copy / name).read_bytes()
+        changed = source[: mutant.start] + mutant.after.encode() + source[mutant.end :]
+        write(copy / name, changed)
+        outcome = try_tests(copy, tests, options.timeout)
+        write(copy / name, source)
+        survived += not outcome
+        print(
+            f"{outcome or 'SURVIVED'}\t{name}:{mutant.line}\t{mutant.before!r} -> {mutant.after!r}",
+            flush=True,
+        )
+    print(f"{len(chosen)} of {len(found)} mutants tried, {survived} survived", flush=True)
 
 
 def write(path: Path, source: bytes) -> None:
