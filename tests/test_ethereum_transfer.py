@@ -435,6 +435,16 @@ def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: Fake
     assert not any(chain.asked for chain in network.chains.values())
 
 
+def test_no_scenario_is_created_that_sends_to_a_contract(scenarioctl: Run) -> None:
+    ended = scenarioctl(
+        *("--offline", "create", "scenario", "--from", "assetHub", "--to", "ethereum", "--asset", PLACE),
+        *("--amount", "1", "--destination-address", AAVE_CONTRACT),
+    )
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.said == says("Error: ", "AAVE", "lost")
+
+
 def test_an_account_in_lower_case_is_taken(build: Try) -> None:
     assert build(to=RECEIVER.lower()).out == build().out != ""
 

@@ -17,8 +17,9 @@ from scenarioctl.transactions.signing.signatures import (
     rebuild_payload,
     verify_signature,
 )
+from scenarioctl.transactions.submission.validation import decode_for_chain
 from tests.messages import says
-from tests.runtimes import bundled, unhex
+from tests.runtimes import REGISTRY, bundled, unhex
 from tests.signing import (
     ALITH,
     ALITH_KEY,
@@ -198,3 +199,15 @@ def test_what_a_runtime_does_not_accept_is_not_assembled(
         encode_signed_extrinsic(table, b"", b"", account=bytes(20), scheme=scheme, signature=bytes(65))
 
     assert str(refused.value) == says(*words)
+
+
+def test_what_another_chain_can_read_alone_names_it() -> None:
+    hydration, polkadot = REGISTRY.find("hydraDx"), REGISTRY.find("polkadot")
+    genesis = unhex(hydration.genesis)
+    given = options(genesis_hash=genesis, block_hash=genesis)
+    tx = sign(bundled("hydraDx"), REMARK, given)
+
+    with pytest.raises(InvalidRequest) as refused:
+        decode_for_chain(polkadot, bundled("polkadot"), tx, lambda: [(hydration, bundled("hydraDx"))])
+
+    assert str(refused.value) == says("signed for hydraDx", "polkadot")

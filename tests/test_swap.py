@@ -145,6 +145,7 @@ NOT_FOR_SALE = "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell 
     [
         (0, 1, 10**12, 1, None, NOT_FOR_SALE),
         (0, 5, 10**12, 1, "0>omnipool>1>xyk>5", NOT_FOR_SALE),
+        (10, 5, 10**12, 1, "10>xyk>0>omnipool>1>xyk>5", NOT_FOR_SALE),
         (5, "DOT", 10**12, 1, None, says("asset_out", "5", "DOT")),
         (
             5,
