@@ -3,13 +3,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
+from scenarioctl.transactions import maximum_transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from tests.conftest import BOB, Ended, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork
+from tests.runner import finish
 from tests.test_check import (
     ALICE,
     ALICE_KEY,
@@ -340,3 +346,35 @@ def test_a_message_that_is_too_small_to_arrive_still_tells_what_delivery_takes(
     ended = create(network, scenarioctl, to="assetHub")
 
     assert drafted(network, scenarioctl, ended)[0] == 4 * DOT - FEE - DELIVERY
+
+
+def test_of_two_amounts_of_which_each_calls_for_the_other_the_smaller_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """85 costs 10, which leaves 90; 90 costs 15, which leaves 85."""
+    registry = Registry()
+    relay = registry.find("polkadot")
+    wanted = Transfer(
+        source=relay,
+        destination=relay,
+        asset=Assets(registry).native(relay),
+        amount=1,
+        beneficiary=bytes(32),
+        allow_death=True,
+    )
+
+    async def read(*_: Any) -> tuple[Any, str]:
+        return SimpleNamespace(free=100, transferable=100, transferable_keep_alive=100), ""
+
+    async def cost(_: Any, __: Any, tried: Transfer, *___: Any) -> int:
+        return 15 if 85 < tried.amount < 100 else 10
+
+    monkeypatch.setattr(maximum_transfer, "_read_figures", read)
+    monkeypatch.setattr(maximum_transfer, "_costs", cost)
+    ask: Any = None
+
+    found = finish(
+        maximum_transfer.find_maximum(ask, Assets(registry), transfer=wanted, sender=bytes(32), build=ask)
+    )
+
+    assert found.amount == 85
