@@ -97,12 +97,33 @@ def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
     )
 
 
-def test_the_units_in_packaging_are_those_that_are_printed() -> None:
-    assert (ROOT / "packaging" / "scenarioctl.service").read_text() == service_unit("/usr/bin/scenarioctl")
-    assert (ROOT / "packaging" / "scenarioctl.socket").read_text() == socket_unit()
+def settings_of(unit: str) -> set[str]:
+    return {line for line in unit.splitlines() if "=" in line and not line.startswith("#")}
+
+
+def test_all_services_are_run_alike() -> None:
+    service = settings_of(service_unit("/usr/bin/scenarioctl"))
+    own = {"Description", "ExecStart"}
     for role in TEMPLATES:
-        packaged = (ROOT / "packaging" / f"scenarioctl-{role}@.service").read_text()
-        assert packaged == template_unit("/usr/bin/scenarioctl", role=role)
+        template = settings_of(template_unit("/usr/bin/scenarioctl", role=role))
+
+        assert {line.partition("=")[0] for line in service - template} == own
+        assert {line.partition("=")[0] for line in template - service} == {
+            *own,
+            "LoadCredential",
+            "Environment",
+        }
+
+
+def test_a_program_in_a_home_can_be_read_by_its_service() -> None:
+    for path in ("/usr/bin/scenarioctl", "/opt/scenarioctl"):
+        assert "ProtectHome=yes" in settings_of(service_unit(path))
+    for unit in (
+        service_unit("/home/me/bin/scenarioctl"),
+        service_unit("/opt/scenarioctl", python="/root/.pyenv/python"),
+        template_unit("/home/me/bin/scenarioctl", role="api"),
+    ):
+        assert "ProtectHome=read-only" in settings_of(unit)
 
 
 @pytest.mark.parametrize(
