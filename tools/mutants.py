@@ -68,7 +68,9 @@ MONEY: dict[str, str] = {
         "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains"
     ),
     "transactions/simulation/*.py": (
-        "costs programs swap_checks bridges unlisted_assets para_ids ledger branches conservation check untold"
+        "costs programs swap_checks bridges unlisted_assets para_ids ledger branches conservation untold dust credits "
+        "balance_events arrived_locked inner_failures granted_rights fee_asset fee_beside ethereum_requests check "
+        "ethereum_over_hub parachains remote_fee confirmation"
     ),
     "transactions/swap/*.py transactions/trades.py": "quoting quote swap swap_checks programs dynamic_fees",
     "transactions/inner_calls.py transactions/xcm_*.py": "programs ethereum_requests nested_calls xcm_instructions",
