@@ -31,7 +31,7 @@ DATA = (
     "actions/chain.py",
     "actions/transfer.py",
     "actions/swap.py",
-    "actions/form_text.py",
+    "actions/cards.py",
     "chains/assets.py",
     # Answers with the id beside the symbol, and whether it is canonical.
     "operations/assets.py",

@@ -116,7 +116,7 @@ class Look(NamedTuple):
 
     #: Class of the card in an SVG.
     name: str
-    #: A key of `render/svg_theme.py: COLORS`.
+    #: A key of `render/svg.py: COLORS`.
     color: str
     #: Path of its strokes in a square of 24; empty for the badge of a chain.
     icon: str = ""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
 
 
-#: Pallet and item, as `fold` writes them, of the native asset -> how many keys they have.
+#: What of an answer is shown in whole tokens.  Pallet and item, as `fold` writes them, of the native asset -> how many keys they have.
 _NATIVE = {
     ("system", "account"): 1,
     ("balances", "account"): 1,

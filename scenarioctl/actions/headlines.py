@@ -1,4 +1,4 @@
-"""What a scenario does in a few words: for the line that creating it prints, and as its title in a list."""
+"""What a scenario does in a line, and in a few words: for the line that creating it prints, and as its title in a list."""
 
 from collections.abc import Mapping
 from functools import cache

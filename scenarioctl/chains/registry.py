@@ -33,7 +33,8 @@ _CONTRACTS = "for contracts, use assetHub or assetHub_paseo"
 _MOONBEAM = "github.com/lifinance/contracts/pull/2222: neither takes transactions since 2026-08-01 00:00 UTC"
 _ENDED = "github.com/paraspell/xcm-tools: removed as ended, in the monthly maintenance issue"
 
-#: The chains by their literal, as `chains.registry` finds them: without case, spaces, `_` and `-`.
+#: Chains that have closed, each with the source of that, by their literal without case, spaces, `_` and `-`.  Their names answer with a
+#: sentence instead of "is not a chain".
 CLOSED: Mapping[str, ClosedChain] = {
     "pop": ClosedChain(
         title="Pop Network Testnet",
@@ -110,7 +111,7 @@ _EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain
 _OVERRIDES = ("endpoints", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
 LOWEST_PUBLIC_PARA_ID = 2000
-#: Chains that were built in until they closed (`chains/closed.py`).
+#: Chains that were built in until they closed (`CLOSED`).
 _FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 

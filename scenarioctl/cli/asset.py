@@ -1,4 +1,4 @@
-"""`scenarioctl asset`: the assets that this program knows."""
+"""`scenarioctl asset`, `balance` and `address`: what is known of assets, and what accounts hold."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby

@@ -226,7 +226,7 @@ _JOBS = """
 def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[str, str]]:
     """Return ids of scenarios, or of *jobs*, with a description, the newest first; none if the store can't be read now.
 
-    The file is never created, migrated or waited for.
+    The file is never created, migrated or waited for.  Not by way of the store, whose import alone takes as long as all the rest.
     """
     try:
         location = f"{path.absolute().as_uri()}?mode=ro"

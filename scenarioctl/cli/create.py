@@ -1,4 +1,4 @@
-"""`scenarioctl create`: scenarios from options or from a flow file."""
+"""`scenarioctl create`, scenarios from options or from a flow file, and `template`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pictures on a terminal, where it can show them, and in files."""
+"""Pictures on a terminal, where it can show them, and in files; QR codes for wallets that scan them."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""`scenarioctl tx`."""
+"""`scenarioctl tx`, `broadcast`, `call` and `batch`: transactions."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""`scenarioctl webhook`: the inbox of webhook steps."""
+"""`scenarioctl webhook`, the inbox of webhook steps, and `notify`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`scenarioctl xcm`."""
+"""`scenarioctl xcm` and `hrmp`."""
 
 from typing import Any
 

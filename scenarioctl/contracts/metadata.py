@@ -1,4 +1,4 @@
-"""The messages of an ink! contract, read from its metadata (ABI) of version 3, 4, 5 or 6.
+"""The messages of an ink! contract, read from its metadata (ABI) of version 3, 4, 5 or 6, and whether one is at an address.
 
 Version 3 lies nested under `V3`, the later ones at the top with their number under `version`.  In all of them the
 types are a list of `{id, type}`, and whatever has a type names it by that id.

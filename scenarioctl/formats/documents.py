@@ -1,4 +1,4 @@
-"""Read and write JSON within limits and without losing digits."""
+"""Read and write JSON within limits and without losing digits, and flow files as TOML."""
 
 import json
 import re

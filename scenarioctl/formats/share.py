@@ -1,4 +1,9 @@
-"""The web editor's share format: standard base64 of a zlib stream of the diagram's JSON."""
+"""Diagrams as others keep them, and as stores do.
+
+The web editor's share format is standard base64 of a zlib stream of the diagram's JSON, and the original API keeps a file of
+those: `{"urls": [{"shortUrl": id, "longUrl": share string}, …]}`.  A store has compact JSON in an LZ4 frame, readable with
+`lz4.frame.decompress`.
+"""
 
 import binascii
 import json

@@ -1,4 +1,4 @@
-"""Amounts: text at the edge, Decimal while scaling, int on chain.  Never float."""
+"""Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers and choices of a request too."""
 
 import re
 from collections.abc import Callable, Collection

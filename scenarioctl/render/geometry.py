@@ -1,4 +1,4 @@
-"""Cards and edges on a plane: what a layout is made of."""
+"""Cards and edges on a plane, what a layout is made of, and edges as paths of an SVG."""
 
 from collections.abc import Sequence
 from math import dist, hypot

@@ -1,4 +1,4 @@
-"""A graph in columns: which column each card is in, in which order, and at which height.
+"""A graph in columns: which column each card is in, in which order, at which height, and the way of each edge.
 
 This is the layered drawing of Sugiyama, Tagawa and Toda (1981): circles are cut, cards get the column behind all that
 lead to them, long edges get helpers in the columns that they pass, sweeps by barycenter reduce crossings, and heights

@@ -1,8 +1,8 @@
 """A layout of cards and edges that depends on nothing but their sizes: the same for pictures and for text.
 
 Cards stand in columns from left to right, one further with each edge; a graph with many columns is broken into
-bands below each other, as text is into lines.  `layered_graph.py`
-finds the order of the cards, `edge_routing.py` leads the edges between them.
+bands below each other, as text is into lines.  `layered_graph.py` finds the order of the cards, and leads the edges between
+them.  A diagram of the web editor keeps its cards where they are there.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
-"""Measure text in the bundled fonts, and cut or wrap it to fit.
+"""Measure text in the bundled fonts, cut or wrap it to fit, and outline it, so that the renderer needs no lookup in a font file.
 
 Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths are without
-kerning, so that a text is rather a bit narrower than it is said to be.
+kerning, so that a text is rather a bit narrower than it is said to be.  Outlines stand beside the fonts, of the main one
+only: a text that needs shaping, with marks or in a script of the second font, has none.
 """
 
 import json
