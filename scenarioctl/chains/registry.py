@@ -288,6 +288,17 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     return replace(chain, endpoints=endpoints, trusted=trusted)
 
 
+def _check_consensus(name: str, consensus: str, role: str) -> None:
+    if consensus and role != "relay":
+        raise InvalidRequest(
+            f"chains.{name}.consensus {shorten(consensus)} belongs in the table of its relay chain: expected none in a table with role {role}"
+        )
+    if consensus and consensus not in NETWORKS:
+        raise InvalidRequest(
+            f"chains.{name}.consensus {shorten(consensus)} is not the network of a relay chain that a bridge leads to, expected one of: {', '.join(NETWORKS)}"
+        )
+
+
 def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
     plain = name.replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum()):
@@ -309,13 +320,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         raise InvalidRequest(
             f"chains.{name}.relay {shorten(relay)} is another chain, but {name} is a relay: expected {name!r}, or none"
         )
-    consensus = table.get("consensus", "")
-    if consensus and (role != "relay" or consensus not in NETWORKS):
-        raise InvalidRequest(
-            f"chains.{name}.consensus {shorten(consensus)} is not the network of a relay chain that a bridge leads to, expected one of: {', '.join(NETWORKS)}"
-            if role == "relay"
-            else f"chains.{name}.consensus {shorten(consensus)} belongs in the table of its relay chain: expected none in a table with role {role}"
-        )
+    _check_consensus(name, table.get("consensus", ""), role)
     if role in ("asset_hub", "system", "dex"):
         for key in ("relay", "para_id"):
             if key not in table:
@@ -360,5 +365,5 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         trusted=table.get("trusted", False),
         aliases=tuple(table.get("aliases", ())),
         testnet=table.get("testnet", True),
-        consensus=consensus,
+        consensus=table.get("consensus", ""),
     )

@@ -252,37 +252,41 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
         if len(entries) > limit:
             raise TooLarge(f"{field} has {len(entries)} {key}, the limit is {limit}")
     check_depth(document, field=field)
-    nodes = []
-    for position, raw in enumerate(raw_nodes):
-        if not isinstance(raw, dict):
-            raise _unexpected(f"{field}.nodes[{position}]", raw, "an object")
-        identifier, kind, form = raw.get("id"), raw.get("type"), raw.get("formData")
-        if not isinstance(identifier, str) or not identifier:
-            raise _unexpected(f"{field}.nodes[{position}].id", identifier, "text")
-        if kind is None:
-            kind = ""
-        elif not isinstance(kind, str):
-            raise _unexpected(f"{field}.nodes[{position}].type", kind, "text")
-        if form is None:
-            form = _NO_FORM
-        elif not isinstance(form, dict):
-            raise _unexpected(f"{field}.nodes[{position}].formData", form, "an object")
-        elif kind == "chain" and _holds_more(form, MAX_CHAIN_VALUES):
-            raise TooLarge(
-                f"{field}.nodes[{position}].formData has more than {MAX_CHAIN_VALUES} values, the limit for a chain"
-            )
-        nodes.append(Node(id=identifier, type=kind, form=form, position=position, raw=raw))
-    edges = []
-    for position, raw in enumerate(raw_edges):
-        if not isinstance(raw, dict):
-            raise _unexpected(f"{field}.edges[{position}]", raw, "an object")
-        source, target, identifier = raw.get("source"), raw.get("target"), raw.get("id")
-        if not isinstance(source, str) or not source:
-            raise _unexpected(f"{field}.edges[{position}].source", source, "the id of a node")
-        if not isinstance(target, str) or not target:
-            raise _unexpected(f"{field}.edges[{position}].target", target, "the id of a node")
-        edges.append(Edge(id=identifier if isinstance(identifier, str) else "", source=source, target=target))
+    nodes = [
+        _read_node(raw, position, f"{field}.nodes[{position}]") for position, raw in enumerate(raw_nodes)
+    ]
+    edges = [_read_edge(raw, f"{field}.edges[{position}]") for position, raw in enumerate(raw_edges)]
     return Diagram(nodes=tuple(nodes), edges=tuple(edges), document=document)
+
+
+def _read_node(raw: object, position: int, place: str) -> Node:
+    if not isinstance(raw, dict):
+        raise _unexpected(place, raw, "an object")
+    identifier, kind, form = raw.get("id"), raw.get("type"), raw.get("formData")
+    if not isinstance(identifier, str) or not identifier:
+        raise _unexpected(f"{place}.id", identifier, "text")
+    if kind is None:
+        kind = ""
+    elif not isinstance(kind, str):
+        raise _unexpected(f"{place}.type", kind, "text")
+    if form is None:
+        form = _NO_FORM
+    elif not isinstance(form, dict):
+        raise _unexpected(f"{place}.formData", form, "an object")
+    elif kind == "chain" and _holds_more(form, MAX_CHAIN_VALUES):
+        raise TooLarge(f"{place}.formData has more than {MAX_CHAIN_VALUES} values, the limit for a chain")
+    return Node(id=identifier, type=kind, form=form, position=position, raw=raw)
+
+
+def _read_edge(raw: object, place: str) -> Edge:
+    if not isinstance(raw, dict):
+        raise _unexpected(place, raw, "an object")
+    source, target, identifier = raw.get("source"), raw.get("target"), raw.get("id")
+    if not isinstance(source, str) or not source:
+        raise _unexpected(f"{place}.source", source, "the id of a node")
+    if not isinstance(target, str) or not target:
+        raise _unexpected(f"{place}.target", target, "the id of a node")
+    return Edge(id=identifier if isinstance(identifier, str) else "", source=source, target=target)
 
 
 def is_tag(value: object) -> bool:

@@ -720,7 +720,7 @@ def _option(some: Coder, *, wrapped: bool) -> Coder:
     return Coder(encode, decode)
 
 
-def _variant(codec: Codec, type_id: int, variants: list[list[Any]]) -> Coder:
+def _variant(codec: Codec, type_id: int, variants: list[list[Any]]) -> Coder:  # noqa: C901 - one closure for each form of variants, for speed
     by_name: dict[str, tuple[int, list[Any]]] = {name: (index, fields) for name, index, fields in variants}
     by_index = {index: (name, fields) for name, index, fields in variants}
     if len(by_name) != len(variants):

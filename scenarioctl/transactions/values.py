@@ -53,8 +53,7 @@ class ValueReader:
         if kind == "bits":
             return self._read_bits(type_id, value)
         if kind in ("sequence", "array"):
-            element = definition if kind == "sequence" else definition[1]
-            length = None if kind == "sequence" else definition[0]
+            length, element = (None, definition) if kind == "sequence" else definition
             if self._is_byte(element):
                 return self._read_bytes(type_id, length, value)
             items = self._read_items(type_id, length, value)
@@ -64,12 +63,9 @@ class ValueReader:
                 return self._read_nothing(type_id, value)
             items = self._read_items(type_id, len(definition), value)
             return [self.read(inner, item, depth + 1) for inner, item in zip(definition, items, strict=True)]
+        if path in _WIDE and isinstance(value, (str, int)):
+            return self._read_wide(type_id, int(name[1:]), value)
         if kind == "composite":
-            if path in _WIDE and isinstance(value, (str, int)):
-                if isinstance(value, str) and _HEX_NUMBER.fullmatch(value.strip()):
-                    # As the EVM and its tools write it; the bytes of the key are little-endian all the same.
-                    value = int(value, 16)
-                return self._read_integer(type_id, 0, 2 ** int(name[1:]), value)
             return self._read_fields(type_id, definition, value, depth)
         return self._read_variant(type_id, definition, value, depth)
 
@@ -99,17 +95,8 @@ class ValueReader:
         if kind == "tuple":
             return f"a JSON list of {len(definition)}" if definition else "nothing"
         if kind == "composite":
-            if path in _WIDE:
-                return "a whole number like 1000 or 0x3e8"
-            if len(definition) == 1 and definition[0][0] is None:
-                return self.example(definition[0][1], depth + 1)
-            names = [field[0] for field in definition]
-            if None in names:
-                return f"a JSON list of {len(names)}"
             return (
-                f"JSON like {{{', '.join(json.dumps(inner) + ': …' for inner in names)}}}"
-                if names
-                else "nothing"
+                "a whole number like 1000 or 0x3e8" if path in _WIDE else self._fields_like(definition, depth)
             )
         if type_id == self._table.call_type:
             return '0x hex of call data, or JSON like {"System": {"remark": {"remark": "hello"}}}'
@@ -119,11 +106,27 @@ class ValueReader:
             return f"one of: {shown}"
         return f"JSON like {{{json.dumps(next((v[0] for v in definition if v[2]), ''))}: …}}, one of: {shown}"
 
+    def _fields_like(self, definition: Any, depth: int) -> str:
+        if len(definition) == 1 and definition[0][0] is None:
+            return self.example(definition[0][1], depth + 1)
+        names = [field[0] for field in definition]
+        if None in names:
+            return f"a JSON list of {len(names)}"
+        return (
+            f"JSON like {{{', '.join(json.dumps(inner) + ': …' for inner in names)}}}" if names else "nothing"
+        )
+
     def misfit(self, type_id: int, value: object, reason: str = "") -> InvalidRequest:
         why = f" ({reason})" if reason else ""
         return InvalidRequest(
             f"{self._where} {shorten(value)} does not fit {self._table.type_name(type_id)}{why}, expected {self.example(type_id)}"
         )
+
+    def _read_wide(self, type_id: int, bits: int, value: str | int) -> Any:
+        if isinstance(value, str) and _HEX_NUMBER.fullmatch(value.strip()):
+            # As the EVM and its tools write it; the bytes of the key are little-endian all the same.
+            value = int(value, 16)
+        return self._read_integer(type_id, 0, 2**bits, value)
 
     def _read_option(self, inner: int, value: object, depth: int) -> Any:
         if value is None or value in ("", "null", "None"):

@@ -131,39 +131,9 @@ class Explainer:
             )
         if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
             return self.unavailable("the server does not answer")
-        if "resolve host" in words or "translate host name" in words or "name or service" in words:
-            return StoreFailed(f"store {self.name} names an unknown host, expected one that can be resolved")
-        if "definition of service" in words:
-            return InvalidRequest(
-                f"store {self.name} names an unknown service ({_first_line(error)}): add it to ~/.pg_service.conf"
-            )
-        if "no password supplied" in words:
-            return StoreFailed(f"store {self.name} needs a password: put it into ~/.pgpass")
-        if "password authentication failed" in words:
-            return StoreFailed(
-                f"store {self.name} refuses the user or the password, expected those of a role of the server"
-            )
-        if "does not exist" in words and "database" in words:
-            return StoreFailed(f"store {self.name} names an unknown database, create it with: createdb")
-        if "does not exist" in words and "role" in words:
-            return StoreFailed(f"store {self.name} names an unknown role, create it with: createuser")
-        if "pg_hba.conf" in words and "no encryption" in words:
-            return StoreFailed(
-                f"store {self.name} accepts only connections with TLS: set sslmode=verify-full"
-            )
-        if "pg_hba.conf" in words:
-            return StoreFailed(
-                f"store {self.name} does not let this client in, expected a line for it in the server's pg_hba.conf"
-            )
-        if "permission denied for database" in words:
-            return StoreFailed(
-                f"store {self.name} does not let this role connect, expected the CONNECT right"
-            )
-        if "unsupported startup parameter" in words:
-            return StoreFailed(
-                f"store {self.name} is behind a PgBouncer that refuses the startup parameter options. Set"
-                " ignore_startup_parameters = options there, and ALTER ROLE … SET search_path = scenarioctl"
-            )
+        for spellings, kind, sentence in _REFUSALS:
+            if all(spelling in words for spelling in spellings):
+                return kind(f"store {self.name} {sentence.format(reason=_first_line(error))}")
         if "certificate" in words or "ssl" in words or "private key" in words:
             return StoreFailed(f"store {self.name} cannot be reached by TLS: {_explain_tls(error)}")
         if "too many clients" in words or "remaining connection slots" in words:
@@ -187,6 +157,49 @@ class Explainer:
             raise StoreFailed(
                 f"store {self.name} has the encoding {encoding}, expected a database with the encoding UTF8"
             )
+
+
+#: Words that all stand in an error of connecting -> what it is, and its sentence behind the name of the store.
+_REFUSALS: tuple[tuple[tuple[str, ...], type[ScenarioctlError], str], ...] = (
+    *(
+        ((spelling,), StoreFailed, "names an unknown host, expected one that can be resolved")
+        for spelling in ("resolve host", "translate host name", "name or service")
+    ),
+    (
+        ("definition of service",),
+        InvalidRequest,
+        "names an unknown service ({reason}): add it to ~/.pg_service.conf",
+    ),
+    (("no password supplied",), StoreFailed, "needs a password: put it into ~/.pgpass"),
+    (
+        ("password authentication failed",),
+        StoreFailed,
+        "refuses the user or the password, expected those of a role of the server",
+    ),
+    (("does not exist", "database"), StoreFailed, "names an unknown database, create it with: createdb"),
+    (("does not exist", "role"), StoreFailed, "names an unknown role, create it with: createuser"),
+    (
+        ("pg_hba.conf", "no encryption"),
+        StoreFailed,
+        "accepts only connections with TLS: set sslmode=verify-full",
+    ),
+    (
+        ("pg_hba.conf",),
+        StoreFailed,
+        "does not let this client in, expected a line for it in the server's pg_hba.conf",
+    ),
+    (
+        ("permission denied for database",),
+        StoreFailed,
+        "does not let this role connect, expected the CONNECT right",
+    ),
+    (
+        ("unsupported startup parameter",),
+        StoreFailed,
+        "is behind a PgBouncer that refuses the startup parameter options. Set ignore_startup_parameters = options there,"
+        " and ALTER ROLE … SET search_path = scenarioctl",
+    ),
+)
 
 
 def _is_lost(error: psycopg.Error) -> bool:
