@@ -26,5 +26,5 @@ def test_the_folders_hold_nothing_else(files: dict[Path, str]) -> None:
 def test_every_shell_and_every_command_has_its_file(files: dict[Path, str]) -> None:
     names = {path.name for path in files}
 
-    assert {"scenarioctl", "_scenarioctl", "scenarioctl.fish", "commands.md"} <= names
+    assert {"scenarioctl", "_scenarioctl", "scenarioctl.fish", "routes.md"} <= names
     assert {"scenarioctl.1", "scenarioctl-create.1", "scenarioctl-xcm-asset-transfer.1"} <= names

@@ -1,4 +1,4 @@
-"""Generate completions/, man/, docs/commands.md and scenarioctl/cli/field_paths.py from the commands, and docs/routes.md.
+"""Generate completions/, man/ and scenarioctl/cli/field_paths.py from the commands, and docs/routes.md.
 
 `python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
 """
@@ -34,7 +34,7 @@ ENVIRONMENT = {
 }
 
 #: What is no guide for a user: written for those who change the code, or a page of its own.
-NO_GUIDES = {"architecture.md", "commands.md", "live.md", "routes.md"}
+NO_GUIDES = {"architecture.md", "live.md", "routes.md"}
 #: Guides that describe a file.
 FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioctl-flow"}
 
@@ -69,7 +69,6 @@ def generate() -> Iterator[tuple[Path, str]]:
         name = context.command_path.replace(" ", "-")
         yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)
     yield from man_guides()
-    yield ROOT / "docs" / "commands.md", reference(contexts)
     yield ROOT / "docs" / "routes.md", routes_page()
     operations = {getattr(context.command, "operation", "") for context in contexts} - {""}
     yield ROOT / "scenarioctl" / "cli" / "field_paths.py", field_paths(operations)
@@ -195,27 +194,6 @@ def escape(text: str) -> str:
     """Return *text* escaped for troff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text.startswith((".", "'")) else text
-
-
-def reference(contexts: list[click.Context]) -> str:
-    """Return docs/commands.md: the help of every command."""
-    parts = [
-        "# Commands",
-        "",
-        "Generated from the commands by `tools/generate.py`. `scenarioctl COMMAND --help` prints the same text.",
-    ]
-    for context in contexts:
-        context.max_content_width = 100
-        context.terminal_width = 100
-        parts += [
-            "",
-            f"## {context.command_path}",
-            "",
-            "```text",
-            context.command.get_help(context).replace("\b\n", ""),
-            "```",
-        ]
-    return "\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
