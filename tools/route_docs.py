@@ -1,6 +1,6 @@
 """docs/routes.md: every route between the chains that are built in, with its proof and its sources."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
@@ -15,40 +15,35 @@ _HEAD = """\
 Which asset can go from which chain to which other one. A transfer between two chains is built only if all of these hold:
 
 1. The runtimes of both chains accept each other for the asset, by the [trust facts](#trust-facts) below.
-2. There is a row for it here, and it names the same way.
+2. It is in a list here, which names the same way.
 3. The destination is known to hold the asset.
-4. The row opens always. Another one, and a transfer without a row, opens only with `--check` and `--sender`, if a dry run of
-   every hop ends in the receiver's credit. A row to Ethereum can open by `state` too: if Asset Hub has the asset, with no other symbol or decimals.
+4. The list opens always. Another one, and a transfer in none, opens only with `--check` and `--sender`, if a dry run of
+   every hop ends in the receiver's credit. A list to Ethereum can open by `state` too: if Asset Hub has the asset, with no other symbol or decimals.
 
-Between the Asset Hubs of Polkadot and Kusama, a transfer is built only after both were asked: whether the one trusts the other, and what
-execution costs there. KSM to Kusama and DOT to Polkadot can also be built offline. To Ethereum, nothing is built offline: Asset Hub is asked for the fee,
-and Bridge Hub whether it would forward the message ([Check](check.md#to-ethereum)). From Hydration, the message is tried on Asset Hub before.
-
-An asset in which the destination isn't known to take fees for execution goes only with another one beside it that pays: `--remote-fee-asset` names
-it. That one needs a row too, of the same way ([Check](check.md#another-asset-pays-on-the-destination)).
-
-Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role.
+Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role. [Check](check.md) says what is asked
+for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama), [to Ethereum](check.md#to-ethereum), and with
+[`--remote-fee-asset`](check.md#another-asset-pays-on-the-destination).
 
 ## Parachains
 
 What a parachain accepts is often not written, or only in part: `bifrost` and `unique` say so below, and `acala`, `shiden`, `neuroweb` and others have no
-trust facts at all. Their transfers open only with `--check` and `--sender`, and only over the chain that backs the asset:
+trust facts at all. Their transfers open only with `--check` and `--sender`, without `--remote-fee-asset`, and only over the chain that backs the asset:
 
 - Between the Asset Hub and a parachain: assets of the Asset Hub, the relay chain's asset, and the parachain's own. Asset Hub is asked whether it takes the
   latter by teleport or as a reserve transfer.
 - Between two parachains: the own assets of either directly, and other assets over the chain that backs them.
-- Between the relay chain and a parachain: DOT and KSM go over Asset Hub, which backs them, in one signature. They never go directly.
+- Between the relay chain and a parachain: DOT and KSM over Asset Hub, which backs them, in one signature.
 
 The check asks each of these chains for its para id, and its relay chain for its newest block. Where the first hop is a *DestinationReserve* and the
-source's trust facts are missing or partial, the source's runtime is asked whether it accepts the asset from the chain that backs it. A runtime without
-TrustedQueryApi isn't asked. What the facts deny stays refused. With `--remote-fee-asset`, none of these transfers opens.
+source's trust facts are missing or partial, the source's runtime is asked whether it accepts the asset from the chain that backs it, unless it has
+no TrustedQueryApi. What the facts deny stays refused.
 
 A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
 the computed amount to the last unit. Otherwise the check says *unknown*. An asset in `[[chains.NAME.assets]]` without `location` must have the symbol and
 decimals of the asset that is sent; the parachain's own asset must have its `location`, like `0/Here`.
 
-## Words in the tables
+## Words in the lists
 
 **Way**: the transfer type of each hop, and the chains between. *Teleport*: burned on one chain, minted on the next.
 *LocalReserve*: the asset stays in the next chain's account on the sending chain, which is its reserve. *DestinationReserve*: the reverse.
@@ -66,12 +61,8 @@ def routes_page() -> str:
     for source in registry.all():
         rows = routes_from(source.name)
         if rows:
-            lines += ["", f"## From {source.title} (`{source.name}`)", ""]
-            lines += [
-                "| Asset | To | Way | Opens | Proof | Sources | Read |",
-                "|---|---|---|---|---|---|---|",
-            ]
-            lines += [_row(row, source, assets) for row in rows.values()]
+            lines += ["", f"## From {source.title} (`{source.name}`)"]
+            lines += ["", *_list(rows.values(), source, assets)]
     lines += [
         "",
         "## Trust facts",
@@ -79,12 +70,28 @@ def routes_page() -> str:
         "What each runtime accepts from other chains, as its source says.",
         "",
     ]
+    alike: dict[tuple[str, ...], list[str]] = {}
     for name, facts in TRUST.items():
-        lines += [f"- `{name}` ({facts.source}; read {facts.read})", *_facts(facts)]
+        alike.setdefault(tuple(_facts(facts)), []).append(f"`{name}` ({facts.source}; read {facts.read})")
+    for lines_of_facts, names in alike.items():
+        lines += [f"- {', '.join(names)}", *lines_of_facts]
     return "\n".join(lines) + "\n"
 
 
-def _row(row: AssetRoute, source: Chain, assets: Assets) -> str:
+def _list(rows: Iterable[AssetRoute], source: Chain, assets: Assets) -> Iterator[str]:
+    """Yield the lines of a list of *rows*: the assets of which all else is the same, under what is."""
+    destinations: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        destinations.setdefault(_words(row, source, assets), []).append(row.destination)
+    named: dict[tuple[str, ...], list[str]] = {}
+    for (asset, *others), names in destinations.items():
+        named.setdefault((", ".join(names), *others), []).append(asset)
+    for words, those in sorted(named.items()):
+        yield "- To {}. Way: {}. Opens: {}. Proof: {}. Sources: {}. Read {}.".format(*words)
+        yield from (f"  - {asset}" for asset in those)
+
+
+def _words(row: AssetRoute, source: Chain, assets: Assets) -> tuple[str, ...]:
     asset = assets.at(source, row.asset)
     named = f"`{row.asset}`" if asset is None else f"{asset.own_symbol or asset.symbol} (`{row.asset}`)"
     if asset is not None and asset.kind == "native":
@@ -94,8 +101,7 @@ def _row(row: AssetRoute, source: Chain, assets: Assets) -> str:
     opens = row.opens
     if arriving is not None and arriving.pays_fees is False and destination.relay == source.relay:
         opens += ", with `--remote-fee-asset`"
-    cells = (named, row.destination, row.way, opens, row.proof, ", ".join(row.sources), row.read)
-    return f"| {' | '.join(cells)} |"
+    return (named, row.way, opens, row.proof, ", ".join(row.sources), row.read)
 
 
 def _facts(facts: TrustFacts) -> Iterator[str]:
