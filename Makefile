@@ -17,7 +17,7 @@ PYTHONS ?= $(PYTHON)
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
-# What is live is replayed here, see docs/live.md.
+# What is live is replayed here, see CONTRIBUTING.md.
 test: $(VENV)/.developed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" $(TESTS)
 
@@ -43,7 +43,7 @@ check: $(VENV)/.developed
 soak: $(VENV)/.developed
 	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m "soak or (hypothesis and not acceptance)" --hypothesis-profile soak
 
-# Against real runtimes: the environment names the endpoints, see docs/live.md.
+# Against real runtimes: the environment names the endpoints, see CONTRIBUTING.md.
 live: $(VENV)/.developed
 	$(BIN)/python -m pytest -o faulthandler_timeout=0 -m live -v -s tests/live
 
@@ -60,7 +60,7 @@ bench-postgres: $(VENV)/.developed
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall ".[postgres]" pytest
 	$(VENV)-bench/bin/python -m benchmarks.postgres $(PARTS)
 
-# Connected commands; the environment names the endpoints, see docs/live.md.
+# Connected commands; the environment names the endpoints, see CONTRIBUTING.md.
 bench-live: bench
 	$(VENV)-bench/bin/python -m benchmarks.live
 

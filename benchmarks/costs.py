@@ -1,4 +1,4 @@
-"""What the largest inputs of docs/limits.md take of a daemon, and how long another client waits meanwhile.
+"""What the largest inputs of docs/security.md take of a daemon, and how long another client waits meanwhile.
 
     .venv/bin/python -m benchmarks.costs [AT_ONCE [WORD]]
 

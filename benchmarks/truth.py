@@ -1,6 +1,6 @@
 """What `tx check` says of hundreds of transactions, beside what real chains then do: is any *ok* wrong?
 
-Needs chains that it may use up, see docs/live.md: SCENARIOCTL_RIG names the command that starts them.
+Needs chains that it may use up, see CONTRIBUTING.md: SCENARIOCTL_RIG names the command that starts them.
 
     SCENARIOCTL_RIG="path/to/rig" python -m benchmarks.truth --details /tmp/truth.json
 """
@@ -57,7 +57,9 @@ def main(words: list[str]) -> int:
     options = _parse(words)
     rig = shlex.split(os.environ.get("SCENARIOCTL_RIG", ""))
     if not rig:
-        sys.exit("SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see docs/live.md")
+        sys.exit(
+            "SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see CONTRIBUTING.md"
+        )
     rows: list[Row] = []
     for mode in options.mode or MODES:
         chosen = [

@@ -1,4 +1,4 @@
-"""The guides: the messages that they explain are said, and the files in examples/ci do what docs/ci.md says."""
+"""The guides: the messages that they explain are said, and the files in examples/ci do what docs/scripts.md says."""
 
 import os
 import re
@@ -55,7 +55,7 @@ def run_in(folder: Path, script: str, **environment: str) -> subprocess.Complete
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Return a folder with what docs/ci.md tells to copy."""
+    """Return a folder with what docs/scripts.md tells to copy."""
     shutil.copytree(ROOT / "examples/ci", tmp_path, dirs_exist_ok=True)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""docs/limits.md says the limits that the program has."""
+"""docs/security.md says the limits that the program has."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -133,7 +133,8 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
 
 
 def read_table() -> dict[str, dict[str, str]]:
-    lines = [line for line in (ROOT / "docs" / "limits.md").read_text().splitlines() if line.startswith("|")]
+    text = (ROOT / "docs" / "security.md").read_text().partition("\n## Limits\n")[2]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
 

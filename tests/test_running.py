@@ -1015,7 +1015,9 @@ def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.Monke
 
 
 def test_the_flow_in_the_documentation_runs(stage: Stage) -> None:
-    [example] = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "steps.md").read_text(), re.DOTALL)
+    [example] = re.findall(
+        r"```toml\n(name = \"Pay out.*?)```", (ROOT / "docs" / "flow.md").read_text(), re.DOTALL
+    )
     web = stage.web({"amount": 1.5}, None)
     found = read_diagram(draw_flow(stage.app, read_flow(example)).document)
     running = stage.run(found, (UUID, {"currency": "a/b", "address": BOB}))

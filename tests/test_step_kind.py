@@ -98,7 +98,7 @@ def test_every_record_is_complete_and_documented(name: str) -> None:
     assert bool(step.tx_type) == (step.outline is not None)
     assert step.look.color in COLORS
     assert (step.flow is None) == step.is_shared
-    text = (ROOT / "docs" / "steps.md").read_text()
+    text = (ROOT / "docs" / "flow.md").read_text()
     assert name in text.partition("|---|")[2].partition("\n\n")[0]
 
 

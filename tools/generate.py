@@ -34,7 +34,7 @@ ENVIRONMENT = {
 }
 
 #: What is no guide for a user: written for those who change the code, or a page of its own.
-NO_GUIDES = {"architecture.md", "live.md", "routes.md"}
+NO_GUIDES = {"architecture.md", "routes.md"}
 #: Guides that describe a file.
 FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioctl-flow"}
 

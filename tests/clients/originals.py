@@ -1,7 +1,7 @@
 """originals.py FOLDER: run the interface's original clients, unchanged, against a daemon of this checkout.  By hand.
 
 FOLDER holds their repositories as git checkouts or bare git directories, found by name: `threadbag`, `threadbag-examples`,
-`bagpipes-app`.  Nothing of them is kept here.  docs/clients.md says what each of them is asked to do.
+`bagpipes-app`.  Nothing of them is kept here.  docs/migrate.md says what differs for them.
 """
 
 import argparse
