@@ -34,9 +34,8 @@ trust facts at all. Their transfers open only with `--check` and `--sender`, wit
 - Between two parachains: the own assets of either directly, and other assets over the chain that backs them.
 - Between the relay chain and a parachain: DOT and KSM over Asset Hub, which backs them, in one signature.
 
-The check asks each of these chains for its para id, and its relay chain for its newest block. Where the first hop is a *DestinationReserve* and the
-source's trust facts are missing or partial, the source's runtime is asked whether it accepts the asset from the chain that backs it, unless it has
-no TrustedQueryApi. What the facts deny stays refused.
+The check asks each of these chains for its para id, and its relay chain for its newest block. What the facts deny stays refused, and what the
+source's runtime says that it doesn't accept (TrustedQueryApi).
 
 A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
