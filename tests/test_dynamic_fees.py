@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.transactions.swap.dynamic_fees import (
+from scenarioctl.transactions.swap.omnipool_math import (
     ONE,
     FeeParameters,
     TradedVolume,

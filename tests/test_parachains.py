@@ -18,8 +18,8 @@ from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.transfer.build import build_candidates
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
-from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
 from tests.conftest import DATA, Run
 from tests.messages import says
 from tests.runner import finish

@@ -19,8 +19,8 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import check_route
-from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
 from tests.conftest import DATA, SHARED
 from tests.runtimes import ASSETS, REGISTRY
 

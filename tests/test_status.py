@@ -18,7 +18,7 @@ from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
 from scenarioctl.operations.stores import CheckStore, check_store
-from scenarioctl.server import status_stream, streams
+from scenarioctl.server import streams
 from tests.conftest import Run
 from tests.daemons import wait_until
 from tests.messages import says
@@ -272,8 +272,8 @@ def test_the_time_of_a_block_is_read_or_unknown(answer: object, moment: str | No
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
     monkeypatch.setattr(streams, "_PAUSE", 0.02)
-    monkeypatch.setattr(status_stream, "_LEAST", 0.02)
-    monkeypatch.setattr(status_stream, "_CHAINS", 0.1)
+    monkeypatch.setattr(streams, "_LEAST", 0.02)
+    monkeypatch.setattr(streams, "_CHAINS", 0.1)
     with Serving(tmp_path) as serving:
         yield serving
 

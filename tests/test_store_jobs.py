@@ -31,11 +31,11 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.stores import JobPage, runs
+from scenarioctl.stores.runs import WaitingDraft, WaitingDrafts
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
 from scenarioctl.stores.store import Store
-from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 from tests.messages import says
 from tests.runner import finish as run
 from tests.test_stores import (

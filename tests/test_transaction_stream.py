@@ -11,7 +11,7 @@ import pytest
 
 from scenarioctl.model.sent import SentState
 from scenarioctl.operations.decoded_transactions import read_unsigned
-from scenarioctl.server import streams, transaction_stream
+from scenarioctl.server import streams
 from tests.daemons import wait_until
 from tests.messages import says
 from tests.node import Node
@@ -42,7 +42,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    monkeypatch.setattr(transaction_stream, "_BLOCK_TIME", 0.05)
+    monkeypatch.setattr(streams, "_BLOCK_TIME", 0.05)
     with ExitStack() as stack:
         yield Desk(tmp_path, stack)
 
@@ -120,7 +120,7 @@ def test_an_outage_keeps_the_stream_and_says_so(desk: Desk) -> None:
 
 
 def test_a_daemon_that_stops_ends_its_streams(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_stream, "_BLOCK_TIME", 60.0)
+    monkeypatch.setattr(streams, "_BLOCK_TIME", 60.0)
     monkeypatch.setattr(streams, "_HEARTBEAT", 60.0)
     desk.broadcast()
     with desk.follow() as stream:

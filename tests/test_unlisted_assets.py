@@ -22,7 +22,7 @@ from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED, find_sent_asset
+from scenarioctl.transactions.transfer.route_rows import UNLISTED, find_sent_asset
 from scenarioctl.transactions.transfer.ways import Route
 from tests.check_rules import trial
 from tests.conftest import BOB as BOB_ADDRESS

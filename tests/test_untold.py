@@ -23,7 +23,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
 )
 from scenarioctl.transactions.submission.heads import read_block_hashes
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
+from scenarioctl.transactions.transfer.route_rows import UNLISTED
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled

@@ -22,10 +22,10 @@ from scenarioctl.operations.sent_records import (
     SentRecord,
     check_draft,
     find_signed_draft,
+    find_signed_step,
     state_of,
     write_record,
 )
-from scenarioctl.operations.sent_scenarios import find_signed_step
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.operations.transaction_status import read_effects
 from scenarioctl.transactions.hex_fields import parse_hex

@@ -10,7 +10,7 @@ from scenarioctl.operations.built_transactions import (
 )
 from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_scenarios import warn_of_scenario
+from scenarioctl.operations.sent_records import warn_of_scenario
 from scenarioctl.operations.signing_fields import check_output_format
 from scenarioctl.operations.stored_diagrams import open_scenario
 

@@ -21,7 +21,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
-from scenarioctl.operations.sent_scenarios import SentScenario, read_sent
+from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.signing_fields import (
     WrittenTransaction,
     check_output_format,

@@ -17,7 +17,7 @@ from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
 from scenarioctl.operations.workers import WorkerRow, describe_workers
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
-from scenarioctl.stores.waiting_drafts import WaitingDraft
+from scenarioctl.stores.runs import WaitingDraft
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

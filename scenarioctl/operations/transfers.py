@@ -34,7 +34,7 @@ from scenarioctl.operations.signing_fields import (
 )
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.unlisted_assets import find_sent_asset
+from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

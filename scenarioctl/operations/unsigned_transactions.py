@@ -89,7 +89,7 @@ async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
-    from scenarioctl.operations.sent_scenarios import warn_of_scenario
+    from scenarioctl.operations.sent_records import warn_of_scenario
     from scenarioctl.operations.stored_diagrams import open_scenario
 
     diagram = await open_scenario(app, request.scenario, yes=request.yes)
@@ -107,7 +107,7 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
 
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
-    from scenarioctl.operations.sent_scenarios import warn_of_sent
+    from scenarioctl.operations.sent_records import warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
     entry = await _find_draft(app, request)

@@ -187,7 +187,7 @@ ENDPOINTS = (
     ),
 )
 
-#: `streams.py` answers `/job/events`, `transaction_stream.py` answers `/api/tx/events`, and `pages.py` the others.
+#: `streams.py` answers those of events, and `pages.py` the others.
 PAGES = (
     _page("/healthz", "health", "Check that the process is alive", answer=Health),
     _page("/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness),

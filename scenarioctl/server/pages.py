@@ -21,9 +21,7 @@ from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import PAGES
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
-from scenarioctl.server.status_stream import StatusStream
-from scenarioctl.server.streams import EventStream, Stream
-from scenarioctl.server.transaction_stream import TransactionStream
+from scenarioctl.server.streams import EventStream, StatusStream, Stream, TransactionStream
 
 log = logging.getLogger("scenarioctl.http")
 

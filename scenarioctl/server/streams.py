@@ -1,12 +1,15 @@
-"""Server-sent events, and those of `/job/events`: log lines and drafts of jobs."""
+"""Server-sent events: log lines and drafts of jobs (`/job/events`), what the page's home shows (`/api/status/events`), and a
+sent transaction on its way (`/api/tx/events`).
+"""
 
 import asyncio
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from aiohttp import web
@@ -14,11 +17,24 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits, read_number
+from scenarioctl.operations.transaction_status import (
+    TransactionStatus,
+    describe_status,
+    examine,
+    is_settled,
+    read_hash,
+)
 from scenarioctl.server.access import Access
 from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.responses import encode
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.sent import SentTransaction
+    from scenarioctl.operations.status import ChainState
+
 
 log = logging.getLogger("scenarioctl.http")
 
@@ -338,3 +354,197 @@ async def send(response: web.StreamResponse, data: bytes) -> None:
     """Send *data*; TimeoutError if the client doesn't read."""
     async with asyncio.timeout(PATIENCE):
         await response.write(data)
+
+
+#: Seconds between two reads of the store: at least, and at most, since drafts expire without a write.
+_LEAST, _MOST = 1.0, 10.0
+#: A read of the store is followed by a pause of so many times what it took.
+_REST = 10
+#: Seconds between two questions to all chains.
+_CHAINS = 6.0
+
+
+class StatusPoller:
+    """Reads the store and asks the chains for all listeners together, only while there are any."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        #: Kind -> the newest event, and its number.
+        self.events: dict[str, tuple[int, bytes]] = {}
+        self._number = 0
+        self._changed = asyncio.Event()
+        self._listeners = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        #: By name.
+        self._states: dict[str, ChainState] = {}
+
+    def enter(self) -> None:
+        self._listeners += 1
+        if self._listeners == 1:
+            self.events.clear()
+            self._states = {}
+            # Clients are told of a store that is away by what they don't hear.
+            trouble, bug = "the status stream cannot be read", "bug in the status stream"
+            self._tasks = [
+                asyncio.create_task(repeat(work, _CHAINS, trouble=trouble, bug=bug))
+                for work in (self._read_store, self._ask_chains)
+            ]
+
+    def leave(self) -> None:
+        self._listeners -= 1
+        if not self._listeners:
+            for task in self._tasks:
+                task.cancel()
+            self._tasks = []
+
+    def mark(self) -> asyncio.Event:
+        """Return an event that is set when there are news after this call."""
+        return self._changed
+
+    def _publish(self, kind: str, said: Mapping[str, Any]) -> None:
+        self._number += 1
+        self.events[kind] = (self._number, write_event(kind, said))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _read_store(self) -> None:
+        from scenarioctl.operations.status import read_store_status
+
+        written = self._follower.mark()
+        began = time.monotonic()
+        self._publish("status", await read_store_status(self._follower.app))
+        await asyncio.sleep(max(_LEAST, _REST * (time.monotonic() - began)))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOST):
+                await written.wait()
+
+    async def _ask_chains(self) -> None:
+        """Ask all chains; tell at once of those that answer another state than before, and of all at the end."""
+        from scenarioctl.operations.status import ask_chain, chains_of_status, describe_chain
+
+        async with self._follower.app.session() as app:
+            chains = await chains_of_status(app)
+            former = self._states
+            states = {
+                chain.name: former.get(chain.name) or describe_chain(chain, "unknown") for chain in chains
+            }
+            self._states = states
+            if states.keys() != former.keys():
+                self._tell_chains()
+            asked = [asyncio.create_task(ask_chain(app, chain)) for chain in chains]
+            try:
+                for answer in asyncio.as_completed(asked):
+                    state = await answer
+                    is_new = states[state["name"]]["state"] != state["state"]
+                    states[state["name"]] = state
+                    if is_new:
+                        self._tell_chains()
+            finally:
+                # The last listener has left, or one has failed: nobody waits for the others.
+                for task in asked:
+                    task.cancel()
+        # Even if nothing has changed: the client sees that the daemon is alive.
+        self._tell_chains()
+        await asyncio.sleep(_CHAINS)
+
+    def _tell_chains(self) -> None:
+        self._publish("chains", {"chains": list(self._states.values())})
+
+
+class StatusStream(Stream):
+    """The handler of `/api/status/events`."""
+
+    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
+        super().__init__(row, follower, access)
+        self._poller = StatusPoller(follower)
+
+    async def begin(self, request: web.Request) -> Subscription:
+        query = request.rel_url.raw_query_string
+        if query:
+            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here, expected none")
+        return _FollowedStatus(self._poller)
+
+    def enter(self) -> None:
+        super().enter()
+        self._poller.enter()
+
+    def leave(self) -> None:
+        super().leave()
+        self._poller.leave()
+
+
+class _FollowedStatus:
+    def __init__(self, poller: StatusPoller) -> None:
+        self._poller = poller
+        self._last = 0
+
+    def mark(self) -> asyncio.Event:
+        return self._poller.mark()
+
+    async def send_news(self, response: web.StreamResponse) -> bool:
+        news = sorted(event for event in self._poller.events.values() if event[0] > self._last)
+        if news:
+            self._last = news[-1][0]
+            await send(response, b"".join(text for _, text in news))
+        return bool(news)
+
+
+#: Seconds between two questions to the chain: the time of a block on most chains.
+_BLOCK_TIME = 6.0
+#: The same for a transaction that neither the store nor the chain knows: it is searched for anew each time.
+_UNKNOWN_PAUSE = 60.0
+
+
+class TransactionStream(Stream):
+    """The handler of `/api/tx/events`."""
+
+    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
+        super().__init__(row, follower, access)
+        self._decoder = Decoder(TransactionStatus)
+
+    async def begin(self, request: web.Request) -> Subscription:
+        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
+        asked = self._decoder.decode(fields, {})
+        chain, hash = self._follower.app.registry.find(asked.chain), read_hash(asked.hash)
+        following = _FollowedTransaction(self._follower, chain, hash)
+        # Report what can't be answered before the stream begins.
+        await following.look()
+        return following
+
+
+class _FollowedTransaction:
+    def __init__(self, follower: Follower, chain: "Chain", hash: str) -> None:
+        self._follower = follower
+        self._chain = chain
+        self._hash = hash
+        self._found: SentTransaction | None = None
+        self._event = self._told = b""
+        #: When the chain is asked next, on the event loop's clock.
+        self._due = 0.0
+
+    def mark(self) -> asyncio.Event:
+        """Return an event that is set when the chain is asked again."""
+        changed = asyncio.Event()
+        asyncio.get_running_loop().call_at(self._due, changed.set)
+        return changed
+
+    async def look(self) -> None:
+        """Ask the store and the chains."""
+        async with self._follower.app.session() as app:
+            found, warnings = await examine(app, self._chain, self._hash, self._found)
+        self._found = found
+        said: dict[str, Any] = describe_status(self._chain, self._hash, found) | {"warnings": list(warnings)}
+        self._event = write_event("status", said)
+        pause = _UNKNOWN_PAUSE if found is None else _BLOCK_TIME
+        self._due = asyncio.get_running_loop().time() + pause
+
+    async def send_news(self, response: web.StreamResponse) -> bool:
+        if self._told and asyncio.get_running_loop().time() >= self._due:
+            await self.look()
+        is_new = self._event != self._told
+        if is_new:
+            self._told = self._event
+            await send(response, self._event)
+        if self._found is not None and is_settled(self._found):
+            raise Ended
+        return is_new

@@ -6,10 +6,9 @@ from typing import Any
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores import statements
 from scenarioctl.stores.job_statements import WAKE
-from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, find
+from scenarioctl.stores.job_texts import PORTION
+from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, find, lock_key
 from scenarioctl.stores.retention import EVENTS, trim_bytes
-from scenarioctl.stores.texts import PORTION
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
 
 #: Events that are read first: few, since they may be long.

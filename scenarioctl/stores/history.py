@@ -5,9 +5,8 @@ from types import NoneType
 
 from scenarioctl.model.jobs import NO_TRANSACTION, KeptRun, LogLine, MempoolDraft, MempoolEntry
 from scenarioctl.stores import job_statements as statements
-from scenarioctl.stores.job_texts import read_steps
+from scenarioctl.stores.job_texts import PORTION, read_steps
 from scenarioctl.stores.operations import Operation, Row, Table, find, find_all
-from scenarioctl.stores.texts import PORTION
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
 #: Drafts that are read before it is seen how long they are.

@@ -20,9 +20,8 @@ from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedu
 from scenarioctl.stores.operations import Operation, Ring, find
 from scenarioctl.stores.ringing import ring, rung_at
 from scenarioctl.stores.rows import JOB_WIDTH, read_job
-from scenarioctl.stores.runs import Lines, add_lines
+from scenarioctl.stores.runs import Lines, WaitingDraft, WaitingDrafts, add_lines
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
-from scenarioctl.stores.waiting_drafts import WaitingDraft, WaitingDrafts
 
 #: Nanoseconds after which a leg that is due and was rung for is rung for again.
 _LATE = 10 * SECOND

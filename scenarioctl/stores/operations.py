@@ -9,6 +9,7 @@ The statements stand together in `statements.py`, and name what differs between 
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -70,3 +71,12 @@ def find(statement: str, **values: Any) -> Operation[Row | None]:
 def find_all(statement: str, **values: Any) -> Operation[list[Row]]:
     """Return all rows that *statement* has: for one that writes, those that it says it returns."""
     return (yield statement, values)
+
+
+def lock_key(name: bytes) -> int:
+    """Return the second key of a lock on what has this *name*; the first one says what it is.
+
+    A transaction of a server takes it by `{lock …}` in a statement, and holds it until its end; a file has one writer at a
+    time, and needs none.  Processes of other versions use the same keys.
+    """
+    return int.from_bytes(blake2b(name, digest_size=4).digest(), signed=True)

@@ -19,8 +19,8 @@ from scenarioctl.model.notifications import (
     QueuedNotification,
 )
 from scenarioctl.stores import statements
+from scenarioctl.stores.job_texts import clean
 from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
-from scenarioctl.stores.texts import clean
 
 
 @dataclass(frozen=True, kw_only=True)

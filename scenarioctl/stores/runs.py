@@ -1,4 +1,4 @@
-"""What runs leave behind, and what follows from it for their jobs: operations over a store."""
+"""What runs leave behind, what follows from it for their jobs, and the drafts that wait for a signature: operations over a store."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,12 @@ from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores import job_statements as statements
-from scenarioctl.stores.job_texts import Plan, next_plan, write_steps
-from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
+from scenarioctl.stores.job_texts import Plan, clean, cut_line, next_plan, write_steps
+from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table, lock_key
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
 from scenarioctl.stores.ringing import ring, rung_at
 from scenarioctl.stores.statements import LOCK_WEBHOOK
-from scenarioctl.stores.texts import clean, cut_line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,3 +268,27 @@ def _occurrence(run: FinishedRun) -> int | None:
 
 def _cleaned(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingDraft:
+    """The newest draft of a job that could be signed."""
+
+    job: str
+    seq: int
+    expires: int
+    #: How many drafts of the job wait, this one counted.
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingDrafts:
+    """Drafts that somebody should sign.
+
+    A draft waits while it is neither expired nor flagged, and until it, or a newer draft of the same job and node, is sent.
+    """
+
+    items: tuple[WaitingDraft, ...] = ()
+    #: How many jobs have such a draft, and how many of them will soon have none.
+    total: int = 0
+    expiring: int = 0

@@ -8,8 +8,7 @@ from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
 from scenarioctl.stores.cursors import Value, write_cursor
-from scenarioctl.stores.locks import lock_key
-from scenarioctl.stores.operations import Operation, Row, find, find_all
+from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
 from scenarioctl.stores.rows import read_texts
 from scenarioctl.stores.validation import changed_meanwhile, damaged, still_running, taken, unknown
 

@@ -40,6 +40,7 @@ from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.operations import Operation, Row, T
 from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
+from scenarioctl.stores.runs import WaitingDrafts
 from scenarioctl.stores.sent import SentTransactions
 from scenarioctl.stores.validation import (
     check_id,
@@ -49,7 +50,6 @@ from scenarioctl.stores.validation import (
     check_text,
     taken,
 )
-from scenarioctl.stores.waiting_drafts import WaitingDrafts
 
 #: The tables whose numbers clients resume from.
 Counter: TypeAlias = Literal["log_lines", "mempool", "runs"]

@@ -1,10 +1,13 @@
-"""Events that a runtime reports."""
+"""Events that a runtime reports, and its errors explained: why it refuses a call or a message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import XCM_PALLETS
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,3 +34,80 @@ def read_event(value: Any) -> Event:
         name, fields = next(iter(inner.items()))
         return Event(pallet=pallet, name=name, fields=fields)
     return Event(pallet=pallet, name=str(inner))
+
+
+#: What the errors of the XCM executor mean for a sender.
+XCM_ERRORS: Mapping[str, str] = {
+    "AssetNotFound": "the chain does not know the asset",
+    "Barrier": "the chain does not accept such a message",
+    "FailedToTransactAsset": "the asset could not be moved there: the balance is too low, or less than the existential deposit would remain",
+    "FeesNotMet": "the fee for delivering the message cannot be paid",
+    "NotDepositable": "the asset cannot be deposited there",
+    "NotHoldingFees": "more is set aside for the fee than arrives",
+    "NotWithdrawable": "the asset cannot be withdrawn from the account that backs it there",
+    "TooExpensive": "too little is set aside for the fee, or the asset cannot pay fees there",
+    "Transport": "the message could not be forwarded",
+    "Unroutable": "there is no route to the destination",
+    "UntrustedReserveLocation": "the chain does not accept the sending chain as the asset's reserve",
+    "UntrustedTeleportLocation": "the chain accepts no teleport of the asset from the sending chain",
+}
+#: What the pallet's own errors mean; some share a name with the executor's.
+_PALLET_ERRORS: Mapping[str, str] = {
+    "Filtered": "the runtime does not allow this message",
+    "InvalidAssetUnknownReserve": "the runtime does not know a safe reserve for the asset",
+}
+#: What is said of a balance that is too small for a call, and what it means.
+_BALANCE_ERRORS: Mapping[str, str] = {
+    "Token.FundsUnavailable": "the account cannot spend that much",
+    "Token.OnlyProvider": "something on chain needs the account, so it must keep its existential deposit",
+    "Token.BelowMinimum": "an account that holds none would receive less than the existential deposit",
+    "Token.CannotCreate": "the receiving account cannot be created with it",
+    "Token.Frozen": "it is locked, or something on chain needs the account",
+    "Token.NotExpendable": "the account must keep its existential deposit",
+    "Tokens.BalanceTooLow": "the account cannot spend that much",
+    "Tokens.LiquidityRestrictions": "it is locked",
+    "Tokens.KeepAlive": "the account must keep its existential deposit",
+    "Assets.BalanceLow": "the account cannot spend that much, or must keep its minimum balance",
+    "Balances.InsufficientBalance": "the account cannot spend that much",
+    "Balances.LiquidityRestrictions": "it is locked",
+    "Balances.Expendability": "the account must keep its existential deposit",
+    "Balances.ExistentialDeposit": "an account that holds none would receive less than the existential deposit",
+}
+
+
+def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
+    """Return a `DispatchError`, as decoded, as `Pallet.Error`, with what it means where that is known."""
+    if not isinstance(error, Mapping) or len(error) != 1:
+        return str(error)
+    kind, inner = next(iter(error.items()))
+    if kind != "Module" or not isinstance(inner, Mapping):
+        return f"{kind}.{_name_of(inner)}" if inner is not None else str(kind)
+    code = inner["error"]
+    data = code if isinstance(code, bytes) else bytes((code,))
+    pallet, found = table.module_error(inner["index"], data)
+    if found is None:
+        return f"{pallet}: error {data.hex()}"
+    name = _name_of(found)
+    within = next(iter(found.values())) if isinstance(found, Mapping) else None
+    if isinstance(within, Mapping) and "error" in within:
+        return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
+    meaning = {**XCM_ERRORS, **_PALLET_ERRORS}.get(name) if pallet in XCM_PALLETS else None
+    return f"{pallet}.{name}, {meaning}" if meaning else f"{pallet}.{name}"
+
+
+def explain_balance_error(table: "RuntimeTable", error: Any) -> str:
+    """Return a `DispatchError` as `explain_dispatch_error` does, with what it means for a balance."""
+    told = explain_dispatch_error(table, error)
+    meaning = _BALANCE_ERRORS.get(told)
+    return f"{told}, {meaning}" if meaning else told
+
+
+def explain_xcm_error(error: Any) -> str:
+    """Return an error of the XCM executor by name, with what it means where that is known."""
+    name = _name_of(error)
+    meaning = XCM_ERRORS.get(name)
+    return f"{name}, {meaning}" if meaning else name
+
+
+def _name_of(value: Any) -> str:
+    return str(next(iter(value))) if isinstance(value, Mapping) and value else str(value)

@@ -14,7 +14,7 @@ from scenarioctl.transactions.simulation.findings import asset_at
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
+from scenarioctl.transactions.transfer.route_rows import UNLISTED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

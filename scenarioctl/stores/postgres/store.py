@@ -4,7 +4,7 @@ What it does are the operations of `../store.py`.  This module says on which con
 
 - The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in its own transactions
   (`deferrals.py`); who takes a leg is decided by its row.
-- `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the commit (`locks.py`):
+- `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the commit (`operations.py: lock_key`):
   that makes them cursors that miss nothing.
 - A statement that PostgreSQL refuses to end a deadlock has changed nothing, and is repeated.
 """

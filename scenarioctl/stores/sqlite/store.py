@@ -34,8 +34,8 @@ from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
+from scenarioctl.stores.sqlite.files_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
-from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.store import Store
 

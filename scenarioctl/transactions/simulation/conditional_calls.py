@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
+from scenarioctl.transactions.events import explain_dispatch_error
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call

@@ -22,7 +22,7 @@ from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.simulation.given_weight import explain_bound
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
-from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
+from scenarioctl.transactions.transfer.route_rows import UNLISTED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

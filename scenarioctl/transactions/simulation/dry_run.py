@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
-from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.events import Event, explain_balance_error, explain_xcm_error, read_event
 from scenarioctl.transactions.simulation.fee_charge import call_with_fee, read_charged_run
 from scenarioctl.transactions.simulation.runtime_api import (
     Clients,

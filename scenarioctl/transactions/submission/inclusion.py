@@ -10,8 +10,7 @@ from scenarioctl.model.checks import Amount
 from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
-from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped

@@ -1,6 +1,6 @@
 """The Omnipool of one chain at one block: its reserves and fees, and what a trade in it brings.
 
-Its fees are recalculated when a trade runs, from the trades of the blocks before: see `dynamic_fees.py`.
+Its fees are recalculated when a trade runs, from the trades of the blocks before: see `omnipool_math.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.runtime.storage_keys import StorageAddress
-from scenarioctl.transactions.swap.dynamic_fees import (
+from scenarioctl.transactions.swap.omnipool_math import (
+    MILLION,
     FeeParameters,
+    PoolSide,
+    Sale,
     TradedVolume,
     recalculate_asset_fee,
     recalculate_protocol_fee,
-)
-from scenarioctl.transactions.swap.omnipool_math import (
-    MILLION,
-    PoolSide,
-    Sale,
     sell_hub_asset,
     sell_to_omnipool,
 )
-from scenarioctl.transactions.swap.pool_storage import is_erc20, read_entries
 from scenarioctl.transactions.swap.quote import QuoteLeg
 from scenarioctl.transactions.swap.route import RouteHop, check_route, parse_route
 from scenarioctl.transactions.swap.swap_call import check_omnipool_trade
@@ -31,7 +28,26 @@ from scenarioctl.transactions.swap.swap_call import check_omnipool_trade
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
+    from scenarioctl.runtime.storage_keys import StorageAddress
     from scenarioctl.runtime.table import RuntimeTable
+
+
+async def read_entries(
+    client: "Client", table: "RuntimeTable", entries: Sequence["StorageAddress"], *, at: str
+) -> list[Any]:
+    """Return the values stored at the block *at*, in one round trip; None also if the runtime has no such entry."""
+    there = [
+        pallet in table.pallets and entry in table.storage_entries(pallet) for pallet, entry, _ in entries
+    ]
+    wanted = [entry for entry, known in zip(entries, there, strict=True) if known]
+    values = iter(await client.storages(wanted, at=at))
+    return [next(values) if known else None for known in there]
+
+
+def is_erc20(registered: Any) -> bool:
+    """Tell whether an entry of the asset registry is a contract's token."""
+    return bool(registered) and registered["asset_type"] == "Erc20"
+
 
 #: The account of the Omnipool: the modules' prefix and the pool's id.
 POOL_ACCOUNT = b"modlomnipool".ljust(32, b"\0")

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.runtime.storage_keys import StorageAddress, storage_key
-from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
-from scenarioctl.transactions.events import read_event
-from scenarioctl.transactions.swap.pool_storage import is_erc20, read_entries
+from scenarioctl.transactions.events import explain_dispatch_error, read_event
+from scenarioctl.transactions.swap.omnipool_state import is_erc20, read_entries
 from scenarioctl.transactions.swap.route import RouteHop, format_route
 from scenarioctl.transactions.swap.swap_call import router_sell
 

@@ -8,7 +8,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.request import Transfer, below_least
-from scenarioctl.transactions.transfer.unlisted_assets import UNLISTED
+from scenarioctl.transactions.transfer.route_rows import UNLISTED
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The table of routes: which asset may go from which chain to which other one, and in which form.
+"""The table of routes: which asset may go from which chain to which other one, and in which form; and assets that it doesn't list.
 
 `routes.json` has the routes between the chains that are built in, one line per source chain, so that a reader parses only
 the line it needs.  Each row is [destination, asset, way, opens, proof, sources, date]:
@@ -18,9 +18,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.data_files import read_line
+from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
 from scenarioctl.chains.trust import matches
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Chain
+
 
 FILE = Path(__file__).with_name("routes.json")
 #: What shows that transfers on a route arrive.
@@ -116,3 +124,31 @@ def sources() -> Mapping[str, str]:
     """Return the full name of each source that rows name."""
     named: Mapping[str, str] = read_line(FILE, "sources")
     return named
+
+
+#: The kind of an asset of which only the location is known.  Its balances can't be read: a dry run alone moves it.
+UNLISTED = "unlisted"
+
+
+def find_sent_asset(assets: "Assets", chain: "Chain", asset_id: object, *, field: str) -> Asset:
+    """Return the asset of *chain* that *asset_id* names, as `Assets.find` does; on a parachain, any location names one.
+
+    Only a check opens transfers of an asset that is not listed.
+    """
+    text = asset_id.strip() if isinstance(asset_id, str) else ""
+    if chain.role != "parachain" or chain.para_id is None or "/" not in text or text[0] not in "012":
+        return assets.find(chain, asset_id, field=field)
+    identity = absolute(write_location(read_location(text, field=field)), chain.para_id)
+    listed = (absolute(asset.location, chain.para_id) for asset in assets.all(chain) if asset.location)
+    if identity in listed:
+        return assets.find(chain, asset_id, field=field)
+    location = seen_from(identity, chain.para_id)
+    return Asset(
+        chain=chain.name,
+        id=location,
+        symbol="",
+        decimals=None,
+        kind=UNLISTED,
+        location=location,
+        reserve=assets.reserve_of(chain, location),
+    )
