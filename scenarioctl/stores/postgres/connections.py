@@ -232,13 +232,14 @@ class Connections:
     async def _end_silent(self) -> None:
         """End the connections in use if the server doesn't answer any more.
 
-        The network reports no loss where a proxy or a frozen server still takes what is sent.
+        The network reports no loss where a proxy or a frozen server still takes what is sent.  A PgBouncer that lets us in
+        answers, even if its own server is busy or gone.
         """
         while self._lent and time.monotonic() - min(self._lent.values()) >= _SILENCE:
             asked = time.monotonic()
             try:
                 async with asyncio.timeout(_SILENCE):
-                    await (await self.open()).close()
+                    await (await connect(self.info, self.explainer)).close()
             except TimeoutError:
                 for connection, begun in self._lent.items():
                     if begun < asked and not connection.closed:
