@@ -374,4 +374,11 @@ def stop(members: Sequence[Member]) -> list[int]:
     """Stop *members* gracefully, all at once, and return their exit codes."""
     for member in members:
         member.process.send_signal(signal.SIGTERM)
-    return [member.process.wait(PATIENCE) for member in members]
+    return [_exit_code(member) for member in members]
+
+
+def _exit_code(member: Member) -> int:
+    try:
+        return member.process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"a daemon of role {member.role} doesn't stop:\n{member.log[-5000:]}") from None
