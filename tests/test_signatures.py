@@ -1,5 +1,6 @@
 """Signed extrinsics: put together as polkadot.js does, taken apart, and their signatures checked."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -137,6 +138,19 @@ def test_a_signature_of_a_wrapped_message_is_not_one_of_the_message() -> None:
     for scheme, (public, made) in found.items():
         assert verify_signature(scheme, made, wrapped, public)
         assert not verify_signature(scheme, made, b"hello", public)
+
+
+@pytest.mark.parametrize(("scheme", "library"), [("sr25519", "substrateinterface"), ("ecdsa", "ecdsa")])
+def test_a_library_that_is_missing_says_nothing_of_a_signature(
+    scheme: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, signature = ecdsa_signature(b"hello")
+    made = {"sr25519": (dev_key().public_key, dev_key().sign(b"hello")), "ecdsa": (account, signature)}
+    public, signed = made[scheme]
+    monkeypatch.setitem(sys.modules, library, None)
+
+    with pytest.raises(ImportError):
+        verify_signature(scheme, signed, b"hello", public)
 
 
 def test_a_key_for_which_a_signature_fits_every_message_verifies_as_on_the_chain() -> None:

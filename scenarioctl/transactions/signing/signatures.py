@@ -128,6 +128,9 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
         }
         key = Keypair(public_key=account, ss58_format=42, crypto_type=kinds[scheme])
         return bool(key.verify(_Message(message), signature))
+    except ImportError:
+        # That says nothing of the signature.
+        raise
     # The libraries raise for bytes that are no point of the curve, each its own error.
     except Exception:
         return False
