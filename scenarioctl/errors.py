@@ -3,24 +3,100 @@
 Every message is one sentence that names the field, the value, and what would have worked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Self
+
+
+class _Unsaid(Enum):
+    """What stands for a value that a sentence doesn't show."""
+
+    UNSAID = 0
 
 
 class ScenarioctlError(Exception):
-    """Anything a user can mend or wait out.  All else is a bug."""
+    """Anything a user can mend or wait out.  All else is a bug.
+
+    Where one field is at fault, its error says which, its value, what is wrong with it, and what would have worked. The
+    sentence is made of these, and so is what a JSON answer has beside it.
+    """
 
     code = "bug"
 
     def __init__(
-        self, sentence: str = "", *, advice: str = "", details: Mapping[str, object] | None = None
+        self,
+        sentence: str = "",
+        *,
+        field: str = "",
+        value: object = _Unsaid.UNSAID,
+        limit: int = 60,
+        problem: str = "",
+        expected: str = "",
+        known: Sequence[str] | Mapping[str, str] | None = None,
+        advice: str = "",
+        details: Mapping[str, object] | None = None,
     ) -> None:
-        """Say *sentence*, and behind it *advice* about options of a command, with what separates the two."""
-        super().__init__(sentence + advice)
+        """Say *sentence*, or what is wrong with *field*; behind it *advice* about options of a command.
+
+        *value* is shown in at most *limit* characters. Of *known* names those are suggested that it may mean.
+        """
+        #: The field at fault as who asks calls it, or the path to it; empty if it isn't one field.
+        self.field = field
+        #: What would have worked; empty if the sentence doesn't say.
+        self.expected = expected
+        tail = f", expected {expected}" if expected else ""
+        if known is not None:
+            self.expected = meant(value, known) or f"one of: {', '.join(known)}"
+            tail = f", {suggest(value, known)}"
+        self._value = value if isinstance(value, _Unsaid) else _bounded(value, limit)
+        shown = "" if isinstance(value, _Unsaid) else f" {shorten(value, limit)}"
+        #: The sentence behind the name of the field.
+        self._rest = (
+            f"{shown}{' ' * (problem[:1] not in ':,' and bool(problem))}{problem}{tail}"
+            if field
+            else sentence
+        )
+        self._advice = advice
         #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address
         #: of the store.
-        self.statement = sentence
-        #: What a JSON answer says beside the sentence: of a transaction that was sent, its hash.
-        self.details = details or {}
+        self.statement = field + self._rest
+        super().__init__(self.statement + advice)
+        self._details = dict(details or {})
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        """What a JSON answer has beside sentence and code: the field at fault, or of a transaction that was sent, its hash."""
+        said: dict[str, object] = {}
+        # A name with a space is that of a thing, like a stored scenario.
+        if self.field and " " not in self.field:
+            said["field"] = self.field
+            if not isinstance(self._value, _Unsaid):
+                said["value"] = self._value
+            if self.expected:
+                said["expected"] = self.expected
+        return said | self._details
+
+    def add_details(self, **details: object) -> None:
+        """Let a JSON answer say *details* too."""
+        self._details |= details
+
+    def named(self, field: str) -> Self:
+        """Return this error with its field under another name, or a path."""
+        return self._copy(field, self._rest)
+
+    def within(self, place: str) -> Self:
+        """Return this error as one of *place*, which stands in front: `steps[2]: …`."""
+        return self._copy(place, f": {self.statement}")
+
+    def reworded(self, change: Callable[[str], str]) -> Self:
+        """Return this error with the words behind its field changed."""
+        return self._copy(self.field, change(self._rest))
+
+    def _copy(self, field: str, rest: str) -> Self:
+        statement = field + rest
+        other = type(self).__new__(type(self), statement + self._advice)
+        other.__dict__.update(self.__dict__, field=field, _rest=rest, statement=statement)
+        return other
 
 
 class BadJson(ScenarioctlError):
@@ -183,6 +259,13 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _bounded(value: object, limit: int) -> object:
+    """Return *value* for a JSON answer: a plain one as it is if it isn't long, else as a sentence shows it."""
+    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    return value if isinstance(value, str) and len(value) <= limit else shorten(value, limit)
+
+
 #: How much alike two words are of which one is mistyped.
 _SLIP = 0.85
 
@@ -227,9 +310,17 @@ def suggest(
     A mapping has spellings, and what each is a spelling of, which is suggested.  All suggestions of the program are
     made here; they stand behind what is wrong, after a comma.
     """
+    likely = meant(word, known, count=count, cutoff=cutoff)
+    if likely:
+        return f"did you mean {likely}?"
+    return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise
+
+
+def meant(
+    word: object, known: Sequence[str] | Mapping[str, str], *, count: int = 1, cutoff: float = 0.6
+) -> str:
+    """Return the names of *known* that *word* may mean, joined by `or`; empty if there is none."""
     close = closest(word, known, count=count, cutoff=cutoff) if isinstance(word, str) else []
     if isinstance(known, Mapping):
         close = list(dict.fromkeys(known[each] for each in close))
-    if close:
-        return f"did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}?"
-    return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise
+    return f"{', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}" if close else ""

@@ -30,7 +30,7 @@ def outgoing(app: Application, diagram: Diagram, node: Node) -> str:
 async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | None) -> Drafted:
     words = require_filled(node.form.get("words"), field="formWords")
     if not words:
-        raise InvalidRequest("formWords is empty, expected text")
+        raise InvalidRequest(field="formWords", problem="is empty", expected="text")
     chain = app.registry.find("polkadot")
     return Drafted(
         node=node.id,

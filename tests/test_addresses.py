@@ -94,7 +94,7 @@ def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
         (
             "Alice",
             f"to 'Alice' is not an address, {EXPECTED}".replace(
-                "an address, ", "an address, it holds characters that base58 has not (0, O, I, l): "
+                "an address, ", "an address, it holds characters that base58 has not (0, O, I, l), "
             ),
         ),
         (

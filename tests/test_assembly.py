@@ -16,6 +16,7 @@ from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
 from tests.messages import says
+from tests.refusals import refused
 from tests.runtimes import bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
 
@@ -236,5 +237,5 @@ def test_what_does_not_fit_is_refused(
 
     ended = assemble(scenarioctl, *line)
 
-    assert json.loads(ended.out) == {"error": error, "code": "invalid_request"}
+    assert refused(json.loads(ended.out)) == {"error": error, "code": "invalid_request"}
     assert ended.code == 2

@@ -22,6 +22,7 @@ from scenarioctl.cli.main import COMMANDS
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests.conftest import BOB, BOB_HEX, Run, examples
 from tests.messages import Says, says
+from tests.refusals import refused
 from tests.test_parity import commands
 
 EXITS = {
@@ -2331,10 +2332,11 @@ def test_bad_input_is_refused_in_one_sentence(
     as_json = scenarioctl(*words, "--json", stdin=standard_input)
     plain = scenarioctl(*words, stdin=standard_input)
 
-    said = json.loads(as_json.out)["error"]
+    answer = json.loads(as_json.out)
+    said = answer["error"]
     assert said.replace(str(tmp_path), "{folder}") == error
     also = {"confirm": "yes"} if confirm else {}
-    assert json.loads(as_json.out) == {**flag_of(words), **also, "error": said, "code": code}
+    assert refused(answer) == {**flag_of(words), **also, "error": said, "code": code}
     # On stderr too, for scripts that read stdout.
     assert (as_json.err, as_json.code) == (as_json.out, EXITS[code])
     hint = f"Try '{usage} --help'.\n" if usage else ""
@@ -2455,7 +2457,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
         ended = scenarioctl(*line, "--json")
 
         said = f"scenario {scenario_id} {error}"
-        assert json.loads(ended.out) == {**flag_of(line), "error": said, "code": code}
+        assert refused(json.loads(ended.out)) == {**flag_of(line), "error": said, "code": code}
         assert (ended.err, ended.code) == (ended.out, 2)
     assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"
 
@@ -2664,7 +2666,8 @@ def play(scenarioctl: Run, folder: Path, line: list[str], file: bytes) -> None:
         # What is broken is its answer.
         return
     if ended.code and "--json" in line:
-        assert set(json.loads(ended.out)) - {"success", "sucess", "warnings"} == {"error", "code"}
+        answer = json.loads(ended.out)
+        assert refused(answer).keys() - {"success", "sucess", "warnings"} == {"error", "code"}
     elif ended.code:
         assert ended.out == ""
         said = ended.err.splitlines()

@@ -28,6 +28,7 @@ from scenarioctl.transactions.signing.payload import SigningOptions, signing_pay
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.submission.inclusion import read_inclusion
 from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
+from tests import refusals
 from tests.blocks import block_hash, block_of
 from tests.conftest import DATA, Ended, Run
 from tests.messages import Says, says
@@ -406,7 +407,7 @@ def test_what_is_no_signed_extrinsic_is_refused_before_the_chain_is_asked(
 ) -> None:
     ended = scenarioctl("--offline", "--json", "broadcast", "polkadot", tx)
 
-    assert json.loads(ended.out) == {"error": error, "code": "invalid_request"}
+    assert refusals.refused(json.loads(ended.out)) == {"error": error, "code": "invalid_request"}
     assert ended.code == 2
 
 
@@ -466,7 +467,7 @@ def test_what_the_chain_would_refuse_is_not_sent(
     with Node(answers()) as node:
         ended = send(node, make(), "--json")
 
-    assert json.loads(ended.out) == {"error": error, "code": code}
+    assert refusals.refused(json.loads(ended.out)) == {"error": error, "code": code}
     assert ended.code == {"invalid_request": 2, "conflict": 4}[code]
     assert sent(node) == 0
 

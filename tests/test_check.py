@@ -14,6 +14,7 @@ from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run, without_echo
 from tests.messages import Says, says
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
+from tests.refusals import refused
 from tests.test_cli import on_a_terminal, without_colours
 
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
@@ -794,7 +795,7 @@ def test_a_message_that_brings_nothing_needs_no_receiver(network: FakeNetwork, c
 def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...], error: Says) -> None:
     answer = check(*words)
 
-    assert answer == {"error": error, "code": "invalid_request", "exit": 2}
+    assert refused(answer) == {"error": error, "code": "invalid_request", "exit": 2}
 
 
 # Remarks and flows

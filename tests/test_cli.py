@@ -1032,6 +1032,9 @@ def test_an_output_that_cannot_spell_a_letter_gets_its_escape(tmp_path: Path, en
     assert json.loads(done.stdout.decode(encoding)) == {
         "error": says("id", "é🦀"),
         "code": "invalid_request",
+        "field": "id",
+        "value": "é🦀",
+        "expected": "1 to 64 letters, digits, - or _",
     }
     assert (done.stderr, done.returncode) == (done.stdout, 2)
 

@@ -25,6 +25,7 @@ from scenarioctl.transactions.signing.payload import SigningOptions
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FakeNetwork, made_by_root
+from tests.refusals import refused
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
 from tests.signing import dev_key, sign
 from tests.test_balances import asset_details
@@ -195,7 +196,7 @@ def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
 def test_an_unknown_asset_is_refused(scenarioctl: Run) -> None:
     answer = payload(scenarioctl, "--fee-asset", "NOSUCH")
 
-    assert answer == {"error": says("fee_asset", "NOSUCH"), "code": "invalid_request"}
+    assert refused(answer) == {"error": says("fee_asset", "NOSUCH"), "code": "invalid_request"}
 
 
 @pytest.mark.parametrize("asset_id", ["0x02", "0x0100020432", "0x010002043205011f00", 1984])
@@ -209,7 +210,7 @@ def test_an_asset_id_that_is_none_is_refused(scenarioctl: Run, tmp_path: Path, a
         "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature", "0x" + "01" * 64
     )
 
-    assert json.loads(ended.out) == {
+    assert refused(json.loads(ended.out)) == {
         "error": says("payload.assetId", str(asset_id)),
         "code": "invalid_request",
     }
@@ -223,7 +224,10 @@ def test_a_fee_asset_beside_a_payload_is_refused(scenarioctl: Run, tmp_path: Pat
         "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature", "0x" + "01" * 64, "--fee-asset", "1984"
     )  # fmt: skip
 
-    assert json.loads(ended.out) == {"error": says("fee_asset", "1984", "payload"), "code": "invalid_request"}
+    assert refused(json.loads(ended.out)) == {
+        "error": says("fee_asset", "1984", "payload"),
+        "code": "invalid_request",
+    }
 
 
 def test_a_draft_is_broadcast_behind_the_currency_that_pays() -> None:

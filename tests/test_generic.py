@@ -217,7 +217,7 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_keep_alive",
             {"value": "1"},
-            f"{WHERE} dest is missing, it is a MultiAddress<AccountId32, ()>: expected {ACCOUNT}",
+            f"{WHERE} dest is missing, it is a MultiAddress<AccountId32, ()>, expected {ACCOUNT}",
         ),
         (
             "balances",

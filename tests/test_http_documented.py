@@ -206,6 +206,7 @@ def test_7_both_spellings_of_the_destination_may_agree_but_not_differ(served: Se
         {
             "error": "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ; give one of them",
             "code": "invalid_request",
+            "field": "destchain",
         },
     )
 
@@ -257,6 +258,8 @@ def test_10_what_is_no_transaction_is_judged_before_the_chain_is_asked(served: S
         {
             "error": "tx 0x1234 is not a signed extrinsic of polkadot: it does not begin with a length and a version, as every extrinsic does",
             "code": "invalid_request",
+            "field": "tx",
+            "value": "0x1234",
         },
     )
 
@@ -293,6 +296,8 @@ def test_11_an_error_has_the_flag_as_the_interface_spells_it(served: Serving) ->
             "sucess": False,
             "error": "abiJson has no version, expected ink! metadata version 3 (under V3), 4, 5 or 6",
             "code": "invalid_request",
+            "field": "abiJson",
+            "expected": "ink! metadata version 3 (under V3), 4, 5 or 6",
         },
     )
 

@@ -320,7 +320,7 @@ def test_notes_that_are_no_notes_are_left_out(scenarioctl: Run, script: Script) 
 @pytest.mark.parametrize("code", OUTCOMES)
 def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script: Script, code: str) -> None:
     outcome = OUTCOMES[code]
-    script.status, script.answer = outcome.status, {"hash": "0x12", "error": "it went wrong", "code": code}
+    script.status, script.answer = outcome.status, {"error": "it went wrong", "code": code, "hash": "0x12"}
 
     plain = scenarioctl("info", "abc", "--url", script.url)
     as_json = scenarioctl("info", "abc", "--url", script.url, "--json")

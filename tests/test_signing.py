@@ -20,6 +20,7 @@ from tests.blocks import block_hash, header_of
 from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.messages import Says, says
 from tests.node import Node
+from tests.refusals import refused
 from tests.runner import finish
 from tests.runtimes import bundled, metadata_table
 from tests.test_bad_input import EXITS, Line, case, payload
@@ -204,6 +205,8 @@ def test_metadata_that_tells_no_digest_leaves_it_off_unless_it_is_asked_for(ask:
         {
             "error": says("metadata_hash", "1002005", "14"),
             "code": "invalid_request",
+            "field": "metadata_hash",
+            "expected": "15 or newer",
         },
         2,
     )
@@ -282,7 +285,8 @@ def test_what_the_chain_contradicts_is_refused(
 ) -> None:
     answer = ask(chain_of(best=1000, finalized=1000, **changes), *options)
 
-    assert answer == ({"error": error, "code": code}, EXITS[code])
+    said, exit_code = answer
+    assert (refused(said), exit_code) == ({"error": error, "code": code}, EXITS[code])
 
 
 def test_the_digest_of_a_runtime_at_hand_needs_no_chain(scenarioctl: Run) -> None:
@@ -440,7 +444,7 @@ def test_bad_signing_input_is_refused_in_one_sentence(
     plain = scenarioctl(*line)
 
     assert (stdin, imported, usage, confirm) == ("", "", "", False)
-    assert json.loads(as_json.out) == {"error": error, "code": code}
+    assert refused(json.loads(as_json.out)) == {"error": error, "code": code}
     assert (as_json.err, as_json.code) == (as_json.out, EXITS[code])
     assert (plain.out, plain.err, plain.code) == ("", error.printed, EXITS[code])
     assert sorted(tmp_path.rglob("*")) == before

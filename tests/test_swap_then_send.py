@@ -170,13 +170,13 @@ def test_a_swap_of_another_asset_than_the_swap_brings_is_refused(stage: Stage) -
 
 
 def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:
-    found = [sentence for _, sentence in unfillable_fields(flow(stage, swap(), send("{{ swap.received }}")))]
+    found = [str(error) for _, error in unfillable_fields(flow(stage, swap(), send("{{ swap.received }}")))]
 
     assert found == [says("source.amount", "swap.received", "min_received")]
 
 
 def test_a_swap_that_comes_later_fills_nothing(stage: Stage) -> None:
-    found = [sentence for _, sentence in unfillable_fields(flow(stage, send(), swap()))]
+    found = [str(error) for _, error in unfillable_fields(flow(stage, send(), swap()))]
 
     assert found == [says("source.amount", "swap.min_received")]
 

@@ -72,7 +72,9 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
     app.registry.find(name)
     asset = node.form.get("asset")
     if asset is not None and not isinstance(asset, dict):
-        raise InvalidRequest(f"asset is {name_of(asset)}, expected an object with assetId and symbol")
+        raise InvalidRequest(
+            field="asset", problem=f"is {name_of(asset)}", expected="an object with assetId and symbol"
+        )
 
 
 def draw_chain(

@@ -254,7 +254,7 @@ def require_text(value: object, field: str, expected: str) -> str:
     """Return a text that must not be empty and must have no placeholder left."""
     text = require_value(value, field=field, expected=expected)
     if not isinstance(text, str):
-        raise InvalidRequest(f"{field} is {name_of(text)}, expected {expected}")
+        raise InvalidRequest(field=field, problem=f"is {name_of(text)}", expected=expected)
     return text
 
 
@@ -279,7 +279,9 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     params = fields.get("params", ())
     if not isinstance(params, (list, tuple)):
         with fields.checking():
-            raise InvalidRequest(f"{fields.name('params')} is {name_of(params)}, expected a list")
+            raise InvalidRequest(
+                field=fields.name("params"), problem=f"is {name_of(params)}", expected="a list"
+            )
         params = ()
     block = fields.text("block")
     if not has_placeholder(block):
@@ -379,8 +381,15 @@ def parse_block(value: object, *, field: str) -> str:
         return ""
     if isinstance(value, str) and re.fullmatch("0x[0-9A-Fa-f]{64}", value):
         return value.lower()
-    expected = "a block, expected its hash (0x and 64 hex digits) or its number"
-    return str(read_number(value, field=field, expected=expected, most=2**32 - 1))
+    return str(
+        read_number(
+            value,
+            field=field,
+            kind="a block",
+            expected="its hash (0x and 64 hex digits) or its number",
+            most=2**32 - 1,
+        )
+    )
 
 
 STEP = StepKind(

@@ -100,7 +100,9 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     if not isinstance(params, dict):
         with fields.checking():
             raise InvalidRequest(
-                f"{fields.name('params')} is {name_of(params)}, expected a table of name and value"
+                field=fields.name("params"),
+                problem=f"is {name_of(params)}",
+                expected="a table of name and value",
             )
         params = {}
     node = builder.add(
@@ -140,7 +142,9 @@ def _params(value: object) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise InvalidRequest(f"params is {name_of(value)}, expected an object of name and text")
+        raise InvalidRequest(
+            field="params", problem=f"is {name_of(value)}", expected="an object of name and text"
+        )
     return {
         name: text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
         for name, text in value.items()

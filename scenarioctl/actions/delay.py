@@ -7,7 +7,7 @@ from scenarioctl.actions.cards import Card, Look, Row, one_line
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, read_digits, to_text
 from scenarioctl.model.diagram import Diagram, Node
@@ -81,7 +81,9 @@ def parse_seconds(value: object, *, field: str) -> Decimal:
     """Return *value* in seconds, at most a day."""
     seconds = parse_number(value, field=field)
     if seconds > LONGEST:
-        raise InvalidRequest(f"{field} {shorten(value)} is longer than a day, expected at most {LONGEST}")
+        raise InvalidRequest(
+            field=field, value=value, problem="is longer than a day", expected=f"at most {LONGEST}"
+        )
     return seconds
 
 
@@ -89,7 +91,9 @@ def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decim
     """Return *value* in seconds, at most *longest*."""
     seconds = parse_number(value, field=field)
     if seconds > longest:
-        raise InvalidRequest(f"{field} {shorten(value)} is too long, expected at most {longest} seconds")
+        raise InvalidRequest(
+            field=field, value=value, problem="is too long", expected=f"at most {longest} seconds"
+        )
     return seconds
 
 

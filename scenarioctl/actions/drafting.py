@@ -130,8 +130,9 @@ def check_death(
     """Refuse a choice that has no effect: what a transfer to another chain leaves is decided by its amount alone."""
     if allow_death is not None and source.name != destination.name:
         raise InvalidRequest(
-            f"{field} applies only within a chain, or with amount max: expected none between {source.name} and "
-            f"{destination.name}, where the amount alone decides whether the sender's account is closed"
+            field=field,
+            problem="applies only within a chain, or with amount max",
+            expected=f"none between {source.name} and {destination.name}, where the amount alone decides whether the sender's account is closed",
         )
 
 
@@ -154,7 +155,8 @@ async def maximum_of(
             raise
         source, destination = transfer.source.name, transfer.destination.name
         raise InvalidRequest(
-            f"amount max is unknown for {transfer.asset.display_name} from {source} to {destination}, which only a check can open: pass an amount"
+            field="amount",
+            problem=f"max is unknown for {transfer.asset.display_name} from {source} to {destination}, which only a check can open: pass an amount",
         ) from None
     if app.settings.offline:
         raise ChainUnreachable(
@@ -216,7 +218,7 @@ async def draft_first(
     except ScenarioctlError as error:
         if len(drafting) == 1:
             raise
-        raise type(error)(f"node {shorten(node.id)}: {error}") from None
+        raise error.within(f"node {shorten(node.id)}") from None
 
 
 def find_drafting_node(diagram: "Diagram", step: int | str) -> str:
@@ -242,8 +244,10 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
     known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
     several = len(nodes) > 1
     raise InvalidRequest(
-        f"step {shorten(step)} does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}, "
-        f"expected {'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
+        field="step",
+        value=step,
+        problem=f"does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}",
+        expected=f"{'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}",
     )
 
 

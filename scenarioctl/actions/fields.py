@@ -72,20 +72,22 @@ class Fields:
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str):
-            raise InvalidRequest(f"{self.name(key)} is {name_of(value)}, expected text")
+            raise InvalidRequest(field=self.name(key), problem=f"is {name_of(value)}", expected="text")
         return value
 
     def filled(self, key: str) -> str:
         """Return a text that may not be empty."""
         value = self.text(key)
         if not value.strip():
-            raise InvalidRequest(f"{self.name(key)} is empty, expected text")
+            raise InvalidRequest(field=self.name(key), problem="is empty", expected="text")
         return value
 
     def flag(self, key: str) -> bool:
         value = self.values.get(key, False)
         if not isinstance(value, bool):
-            raise InvalidRequest(f"{self.name(key)} is {name_of(value)}, expected true or false")
+            raise InvalidRequest(
+                field=self.name(key), problem=f"is {name_of(value)}", expected="true or false"
+            )
         return value
 
     def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
@@ -97,7 +99,9 @@ class Fields:
         if asset_id is None or asset_id == "":
             asset_id = symbol
         if self._final and (asset_id is None or asset_id == ""):
-            raise InvalidRequest(f"{self.name(key)} is missing, expected the id or the symbol of an asset")
+            raise InvalidRequest(
+                field=self.name(key), problem="is missing", expected="the id or the symbol of an asset"
+            )
         beside = symbol if isinstance(symbol, str) else ""
         return app.assets.find(chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final)
 
@@ -136,7 +140,10 @@ class Fields:
             field, typed = self.name(key), parse_typed(value, field=self.name(key), spell=_spell_bare)
             if typed.unit:
                 raise InvalidRequest(
-                    f"{field} {shorten(value)} has a unit, but a run fills in which asset it is: expected only a number"
+                    field=field,
+                    value=value,
+                    problem="has a unit, but a run fills in which asset it is",
+                    expected="only a number",
                 )
             return to_text(typed.number), None
         return self.amount(key, asset)
@@ -151,7 +158,7 @@ class Fields:
     def _given(self, key: str, expected: str, default: Any = None) -> Any:
         value = self.get(key, default)
         if self._final and (value is None or value == ""):
-            raise InvalidRequest(f"{self.name(key)} is missing, expected {expected}")
+            raise InvalidRequest(field=self.name(key), problem="is missing", expected=expected)
         return value
 
 
@@ -174,7 +181,7 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     tokens, raw = _scale(typed.number, asset, field, value)
     if not asset.can_exist(raw):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is more {asset.display_name} than can exist: check its digits"
+            field=field, value=value, problem=f"is more {asset.display_name} than can exist: check its digits"
         )
     return tokens, raw
 
@@ -187,7 +194,10 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
         # Nobody knows whether it is in whole tokens.
         meant = "" if asset.decimals is None else f" for {asset.amount(int(digits))}"
         raise InvalidRequest(
-            f"{field} {shorten(value)} has commas, expected the smallest unit without them: {digits}{meant}"
+            field=field,
+            value=value,
+            problem="has commas",
+            expected=f"the smallest unit without them: {digits}{meant}",
         )
     typed = parse_typed(
         value,
@@ -205,7 +215,7 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
     if asset.decimals is not None:
         tokens, raw = _scale(typed.number, asset, field, value)
         expected = f"the smallest unit: {raw} for {tokens} {asset.display_name}"
-    raise InvalidRequest(f"{field} {shorten(value)} is in whole tokens, expected {expected}")
+    raise InvalidRequest(field=field, value=value, problem="is in whole tokens", expected=expected)
 
 
 # What an error suggests is the same amount in another spelling, or nothing.
@@ -279,7 +289,9 @@ def read_xcm_version(value: object, field: str) -> int | None:
         return None
     text = str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
     if text not in ("3", "4", "5"):
-        raise InvalidRequest(f"{field} {shorten(value)} is not a version of XCM, expected 3, 4 or 5")
+        raise InvalidRequest(
+            field=field, value=value, problem="is not a version of XCM", expected="3, 4 or 5"
+        )
     return int(text)
 
 
@@ -287,7 +299,7 @@ def read_remote_fee_asset(app: "Application", source: "Chain", value: object, fi
     """Return the asset of *source* that goes along to pay on the destination, None if *value* names none."""
     if has_placeholder(value):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is a placeholder, expected the id or the symbol of an asset"
+            field=field, value=value, problem="is a placeholder", expected="the id or the symbol of an asset"
         )
     return None if value is None or value == "" else app.assets.find(source, value, field=field)
 
@@ -296,7 +308,8 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
     """Return *asset*'s decimals, without which whole tokens mean nothing."""
     if asset.decimals is None:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is in whole tokens, but the decimals of asset {asset.label} on {asset.chain} "
-            "are not known here: send a raw amount with `xcm asset-transfer`"
+            field=field,
+            value=value,
+            problem=f"is in whole tokens, but the decimals of asset {asset.label} on {asset.chain} are not known here: send a raw amount with `xcm asset-transfer`",
         )
     return asset.decimals

@@ -16,7 +16,7 @@ from scenarioctl.actions.placeholders import first_names, has_numbered, rename
 from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
 from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import BadJson, InvalidRequest, shorten, suggest
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, shorten, suggest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.amounts import read_choice
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The step that a sentence begins with, and the key: `steps[0].headers.Accept is …`.
-_PLACE = re.compile(r"steps\[([0-9]+)\](?:: |\.(?=([a-z_]+)))?")
+#: The step in the path of a field, the path within the step, and its first key: `steps[0].headers.Accept`.
+_PLACE = re.compile(r"steps\[([0-9]+)\]\.?(([a-z_]*).*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +93,11 @@ class CollectedMistakes(Mistakes):
     def add(self, error: InvalidRequest | BadJson, step: int | None = None, field: str = "") -> None:
         """Add the mistake that *error* names; *step* and *field* are told where its sentence names none."""
         sentence = error.statement
-        if match := _PLACE.match(sentence):
-            step, field = int(match[1]), field or match[2] or ""
-            sentence = sentence[match.end() :].strip().replace(f"steps[{step}].", "")
+        if match := _PLACE.fullmatch(error.field):
+            step, field = int(match[1]), field or match[3]
+            sentence = (
+                error.named(match[2]).statement.removeprefix(":").strip().replace(f"steps[{step}].", "")
+            )
         confirm = str(error.details.get("confirm", ""))
         # The first mistake of a field is the one to fix; what depends on it is not known yet.
         if not any((each.step, each.field) == (step, field) for each in self.found):
@@ -303,25 +305,28 @@ class DrawnFlow:
         """Return the step that *node* was drawn for, as `steps[2]`."""
         return self.steps[node].place
 
-    def reason(self, node: str, sentence: str) -> str:
-        """Return *sentence* with the key of the file in place of the field of the form that it starts with."""
-        return self.written(in_keys(self.steps[node].kind, sentence))
+    def reason(self, node: str, error: ScenarioctlError) -> ScenarioctlError:
+        """Return *error* with the key of the file in place of a field of the form."""
+        return self.written(in_keys(self.steps[node].kind, error))
 
-    def field(self, node: str, sentence: str) -> str:
-        """Return the key of the file that *sentence* starts with once it is a `reason`; empty if none."""
-        return _in_keys(self.steps[node].kind, sentence)[0]
+    def field(self, node: str, error: ScenarioctlError) -> str:
+        """Return the key of the file that *error* is about; empty if none."""
+        return _key_of(self.steps[node].kind, error.field)[0]
 
-    def explain(self, node: str, sentence: str) -> str:
-        """Return *sentence* with its step and key in front: `steps[2].amount …`."""
-        key, words = _in_keys(self.steps[node].kind, sentence)
-        return f"{self.place(node)}{'.' if key else ': '}{self.written(words)}"
+    def explain(self, node: str, error: ScenarioctlError) -> ScenarioctlError:
+        """Return *error* with its step and key in front: `steps[2].amount …`."""
+        place, said = self.place(node), self.reason(node, error)
+        return said.named(f"{place}.{said.field}") if self.field(node, error) else said.within(place)
 
-    def written(self, sentence: str) -> str:
-        """Return *sentence* with the ids of the file in place of those of nodes, which differ each time."""
+    def written(self, error: ScenarioctlError) -> ScenarioctlError:
+        """Return *error* with the ids of the file in place of those of nodes, which differ each time."""
+        return error.reworded(self._in_ids)
+
+    def _in_ids(self, words: str) -> str:
         for node, step in self.steps.items():
-            if step.id and node in sentence:
-                sentence = sentence.replace(node, step.id)
-        return sentence
+            if step.id and node in words:
+                words = words.replace(node, step.id)
+        return words
 
 
 def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | None = None) -> Flow:
@@ -333,11 +338,15 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
     mistakes = mistakes or Mistakes()
     content = parse_flow(content, syntax=syntax)
     if not isinstance(content, dict):
-        raise InvalidRequest(f"flow is {name_of(content)}, expected an object with `name` and `steps`")
+        raise InvalidRequest(
+            field="flow", problem=f"is {name_of(content)}", expected="an object with `name` and `steps`"
+        )
     check_depth(content, field="flow")
     for key in content:
         if key not in ("name", "tags", "steps"):
-            raise InvalidRequest(f"flow has an unknown key {shorten(key)}, expected: name, tags, steps")
+            raise InvalidRequest(
+                field="flow", problem=f"has an unknown key {shorten(key)}, expected: name, tags, steps"
+            )
     name, tags = "", []
     with mistakes.checking(field="name"):
         name = read_name(content.get("name", ""), field="flow.name")
@@ -345,7 +354,9 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
         tags = read_tags(content.get("tags", []), field="flow.tags")
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
-        raise InvalidRequest("flow has no steps, expected at least one: a [[steps]] table with its `type`")
+        raise InvalidRequest(
+            field="flow", problem="has no steps", expected="at least one: a [[steps]] table with its `type`"
+        )
     return replace(_read_steps(name, entries, mistakes), tags=tuple(tags))
 
 
@@ -377,11 +388,11 @@ def _parse(text: str | bytes, syntax: str) -> object:
     try:
         return parse_toml(text.replace("\r\n", "\n"), field="flow", parse_float=Decimal)
     except TOMLDecodeError as error:
-        raise BadJson(f"flow is not TOML: {error}") from None
+        raise BadJson(field="flow", problem=f"is not TOML: {error}") from None
     except (ValueError, ArithmeticError):
-        raise BadJson("flow is not TOML: it contains a number that is too long") from None
+        raise BadJson(field="flow", problem="is not TOML: it contains a number that is too long") from None
     except RecursionError:
-        raise InvalidRequest("flow nests too deep") from None
+        raise InvalidRequest(field="flow", problem="nests too deep") from None
 
 
 def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
@@ -390,7 +401,9 @@ def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
     for number, entry in enumerate(entries):
         place = f"steps[{number}]"
         if not isinstance(entry, dict):
-            raise InvalidRequest(f"{place} is {name_of(entry)}, expected a step with its `type`")
+            raise InvalidRequest(
+                field=place, problem=f"is {name_of(entry)}", expected="a step with its `type`"
+            )
         kinds.append(_kind_of(entry, place))
         with mistakes.checking():
             _read_id(entry, number, numbers)
@@ -424,10 +437,14 @@ def _read_id(entry: dict[str, Any], number: int, numbers: dict[str, int]) -> Non
     """Add the id of the step *number* to *numbers*, if it has one."""
     identifier = entry.get("id", "")
     if not isinstance(identifier, str):
-        raise InvalidRequest(f"steps[{number}].id is {name_of(identifier)}, expected text")
+        raise InvalidRequest(
+            field=f"steps[{number}].id", problem=f"is {name_of(identifier)}", expected="text"
+        )
     if identifier and numbers.setdefault(identifier, number) != number:
         raise InvalidRequest(
-            f"steps[{number}].id {shorten(identifier)} is already used by steps[{numbers[identifier]}]"
+            field=f"steps[{number}].id",
+            value=identifier,
+            problem=f"is already used by steps[{numbers[identifier]}]",
         )
 
 
@@ -438,7 +455,7 @@ def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     if kind is None:
         given = "is missing" if value is None else f"{shorten(value)} is not a step type"
         names = [step.name for step in known.values()]
-        raise InvalidRequest(f"{place}.type {given}, {suggest(value, names)}")
+        raise InvalidRequest(field=f"{place}.type", problem=f"{given}, {suggest(value, names)}")
     return kind
 
 
@@ -449,12 +466,17 @@ def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: s
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InvalidRequest(f"{place}.after is {name_of(names)}, expected a list of step ids")
+        raise InvalidRequest(
+            field=f"{place}.after", problem=f"is {name_of(names)}", expected="a list of step ids"
+        )
     for name in names:
         if name not in numbers:
             known = ", ".join(list(numbers)[:20]) or "none, no step has an id"
             raise InvalidRequest(
-                f"{place}.after {shorten(name)} is not the id of a step, expected one of: {known}"
+                field=f"{place}.after",
+                value=name,
+                problem="is not the id of a step",
+                expected=f"one of: {known}",
             )
     return tuple(dict.fromkeys(numbers[name] for name in names))
 
@@ -467,13 +489,15 @@ def _values(entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistake
             known = ", ".join((*_ALWAYS, *keys.required, *keys.optional))
             with mistakes.checking(field=key):
                 raise InvalidRequest(
-                    f"{place} has an unknown key {shorten(key)}, a {kind.name} step takes: {known}"
+                    field=place,
+                    problem=f"has an unknown key {shorten(key)}, a {kind.name} step takes: {known}",
                 )
     for key in keys.required:
         if values.get(key) is None:
             with mistakes.checking():
                 raise InvalidRequest(
-                    f"{place}.{key} is missing, a {kind.name} step needs: {', '.join(keys.required)}"
+                    field=f"{place}.{key}",
+                    problem=f"is missing, a {kind.name} step needs: {', '.join(keys.required)}",
                 )
     plain = {}
     for key, value in values.items():
@@ -492,7 +516,7 @@ def _plain(value: Any, place: str) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, int)):
         return value
-    raise InvalidRequest(f"{place} is a date or a time, expected text: write it in quotes")
+    raise InvalidRequest(field=place, problem="is a date or a time", expected="text: write it in quotes")
 
 
 def draw_flow(
@@ -568,15 +592,16 @@ def keys_of(kind: StepKind) -> FlowKeys:
     return kind.flow
 
 
-def in_keys(kind: StepKind, sentence: str) -> str:
-    """Return *sentence* with the key of a request or flow file in place of the field of the form that it starts with."""
-    return _in_keys(kind, sentence)[1]
+def in_keys(kind: StepKind, error: ScenarioctlError) -> ScenarioctlError:
+    """Return *error* with the key of a request or flow file in place of a field of the form."""
+    key, rest = _key_of(kind, error.field)
+    return error.named(key + rest) if key else error
 
 
-def _in_keys(kind: StepKind, sentence: str) -> tuple[str, str]:
-    """Return the key that *sentence* names, empty if none, and the sentence with that key."""
-    for field, key in keys_of(kind).fields.items():
-        rest = sentence.removeprefix(field)
-        if rest != sentence and rest[:1] in (" ", ".", "["):
-            return key, key + rest
-    return "", sentence
+def _key_of(kind: StepKind, field: str) -> tuple[str, str]:
+    """Return the key that is a *field* of the form, or holds it, and the path behind it; two empty texts if none is."""
+    for name, key in keys_of(kind).fields.items():
+        rest = field.removeprefix(name)
+        if rest != field and rest[:1] in ("", ".", "["):
+            return key, rest
+    return "", ""

@@ -24,7 +24,7 @@ from scenarioctl.actions.placeholders import (
 )
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
+from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -203,7 +203,9 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     if not isinstance(headers, dict):
         with fields.checking():
             raise InvalidRequest(
-                f"{fields.name('headers')} is {name_of(headers)}, expected a table of name and value"
+                field=fields.name("headers"),
+                problem=f"is {name_of(headers)}",
+                expected="a table of name and value",
             )
         headers = {}
     with fields.checking():
@@ -248,11 +250,16 @@ def parse_url(value: object, *, field: str) -> str:
 
     if not isinstance(value, str) or not value:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not an address, expected one like https://example.org/path"
+            field=field,
+            value=value,
+            problem="is not an address",
+            expected="one like https://example.org/path",
         )
     if _USER.match(value):
         # First, since later messages show the URL.
-        raise InvalidRequest(f"{field} contains a user or a password, expected them in a header")
+        raise InvalidRequest(
+            field=field, problem="contains a user or a password", expected="them in a header"
+        )
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -261,7 +268,10 @@ def parse_url(value: object, *, field: str) -> str:
     if not usable or len(value) > _LONGEST_URL or not value.isprintable() or " " in value:
         # The query may be secret.
         raise InvalidRequest(
-            f"{field} {shorten(value.partition('?')[0])} is not an http address, expected one like https://example.org/path"
+            field=field,
+            value=value.partition("?")[0],
+            problem="is not an http address",
+            expected="one like https://example.org/path",
         )
     return value
 
@@ -277,7 +287,9 @@ def _headers(value: object) -> tuple[tuple[str, str], ...]:
     if value is None or value == "":
         return ()
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise InvalidRequest(f"headers is {name_of(value)}, expected a list of key and value")
+        raise InvalidRequest(
+            field="headers", problem=f"is {name_of(value)}", expected="a list of key and value"
+        )
     return tuple(
         (
             _header_name(entry.get("key"), f"headers[{number}].key"),
@@ -291,10 +303,10 @@ def _headers(value: object) -> tuple[tuple[str, str], ...]:
 
 def _header_name(value: object, field: str) -> str:
     if isinstance(value, str) and value.lower() in _OURS:
-        raise InvalidRequest(f"{field} {shorten(value)} is set by the request itself: leave it out")
+        raise InvalidRequest(field=field, value=value, problem="is set by the request itself: leave it out")
     if not isinstance(value, str) or not value or not _TOKEN.issuperset(value):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not the name of a header, expected one like Accept"
+            field=field, value=value, problem="is not the name of a header", expected="one like Accept"
         )
     return value
 
@@ -304,7 +316,7 @@ def _header_value(value: object, field: str) -> str:
         value = str(value)
     # A line break would start another header.  The message leaves out the value, which may be secret.
     if not isinstance(value, str) or not value.replace("\t", " ").isprintable():
-        raise InvalidRequest(f"{field} is not the value of a header, expected one line of text")
+        raise InvalidRequest(field=field, problem="is not the value of a header", expected="one line of text")
     return value
 
 
@@ -349,8 +361,9 @@ def _timeout(value: object, field: str) -> float:
 def _retries(value: object, field: str) -> int:
     if value is None or value == "":
         return DEFAULT_RETRIES
-    expected = f"a number of retries, expected 0 to {_MOST_RETRIES}"
-    return read_number(value, field=field, expected=expected, most=_MOST_RETRIES)
+    return read_number(
+        value, field=field, kind="a number of retries", expected=f"0 to {_MOST_RETRIES}", most=_MOST_RETRIES
+    )
 
 
 STEP = StepKind(

@@ -223,10 +223,12 @@ def require_filled(value: Any, *, field: str) -> Any:
     """
     for text, placeholder in _all_placeholders(value):
         if isinstance(text, Unfilled):
-            raise InvalidRequest(f"{field} {text.reason}")
+            raise InvalidRequest(field=field, problem=text.reason)
         answer = _ANSWER.match(placeholder.shown) if placeholder.step is None else not placeholder.is_rooted
         source = "an earlier step's data" if answer else "webhook data"
-        raise WaitsForData(f"{field} waits for {source}: {{{{ {shorten(placeholder.shown)[1:-1]} }}}}")
+        raise WaitsForData(
+            field=field, problem=f"waits for {source}: {{{{ {shorten(placeholder.shown)[1:-1]} }}}}"
+        )
     return value
 
 
@@ -234,7 +236,7 @@ def require_value(value: Any, *, field: str, expected: str) -> Any:
     """Return *value*, which must not be empty and must have no placeholder left."""
     value = require_filled(value, field=field)
     if value is None or value == "":
-        raise InvalidRequest(f"{field} is missing, expected {expected}")
+        raise InvalidRequest(field=field, problem="is missing", expected=expected)
     return value
 
 

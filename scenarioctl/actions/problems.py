@@ -8,7 +8,7 @@ from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Placeholder, WaitsForData, mark_unfillable, unfillable_texts
 from scenarioctl.actions.step_kind import StepData, StepKind
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, Problem
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ async def judge(
             if step is not None and not step.is_shared:
                 node = judge_placeholders(node, providers, step=step)
             lacking = tuple(lacking_fields(node.form))
-            found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
+            found += [Problem(node=node.id, error=error) for error in lacking]
             try:
                 transaction = await _try(app, judged, carried, node, step)
             except ScenarioctlError as error:
-                if str(error) not in lacking:
+                if str(error) not in map(str, lacking):
                     found.append(_problem_of(node, error))
             else:
                 if transaction is not None:
@@ -54,13 +54,12 @@ async def judge(
 def _problem_of(node: Node, error: ScenarioctlError) -> Problem:
     from scenarioctl.transactions.transfer.request import OnlyChecked, OnlyConnected
 
-    # What a transfer costs is asked for when the scenario runs.
-    code = ChainUnreachable.code if isinstance(error, OnlyConnected) else error.code
     return Problem(
         node=node.id,
-        sentence=str(error),
+        error=error,
         waiting=isinstance(error, WaitsForData),
-        code=code,
+        # What a transfer costs is asked for when the scenario runs.
+        unasked=isinstance(error, OnlyConnected),
         opens_by_check=isinstance(error, OnlyChecked),
     )
 
@@ -156,21 +155,23 @@ def judge_placeholders(
     )
 
 
-def lacking_fields(form: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a message for each marked field of *form*."""
-    found = {}
+def lacking_fields(form: Mapping[str, Any]) -> Iterator[InvalidRequest]:
+    """Yield an error for each marked field of *form*."""
+    found = set()
     for place, reason in unfillable_texts(form):
         parts = place.removeprefix("actionData.").replace("[", ".").split(".")
         field = ".".join(parts[: 2 if parts[0] in _PARTS else 1])
-        found[f"{'selectedMethod.name' if field == 'selectedMethod' else field} {reason}"] = True
-    yield from found
+        if (field, reason) not in found:
+            found.add((field, reason))
+            name = "selectedMethod.name" if field == "selectedMethod" else field
+            yield InvalidRequest(field=name, problem=reason)
 
 
-def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]:
-    """Yield the step type and a message for each field of *diagram* that no step can fill."""
+def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, InvalidRequest]]:
+    """Yield the step type and an error for each field of *diagram* that no step can fill."""
     providers = Providers(diagram)
     for node in diagram.in_safe_order():
         step = find_step(node)
         if step is None or not step.is_shared:
-            for sentence in lacking_fields(judge_placeholders(node, providers, step=step).form):
-                yield step, sentence
+            for error in lacking_fields(judge_placeholders(node, providers, step=step).form):
+                yield step, error

@@ -63,10 +63,12 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     if text is None or text == "":
         raise InvalidRequest("the Remark has no text, expected it in actionData.source.target")
     if not isinstance(text, str):
-        raise InvalidRequest(f"source.target is {name_of(text)}, expected the text of the Remark")
+        raise InvalidRequest(
+            field="source.target", problem=f"is {name_of(text)}", expected="the text of the Remark"
+        )
     plain = action_data(node).get("plain")
     if plain is not None and not isinstance(plain, bool):
-        raise InvalidRequest(f"plain is {name_of(plain)}, expected true or false")
+        raise InvalidRequest(field="plain", problem=f"is {name_of(plain)}", expected="true or false")
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
@@ -94,7 +96,9 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     text = fields.text("text")
     if not text:
         with fields.checking():
-            raise InvalidRequest(f"{fields.name('text')} is empty, expected the text of the remark")
+            raise InvalidRequest(
+                field=fields.name("text"), problem="is empty", expected="the text of the remark"
+            )
     data: dict[str, Any] = {
         "actionType": "remark",
         "source": {

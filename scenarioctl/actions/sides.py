@@ -27,13 +27,17 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
     if data is None:
         data = {}
     elif not isinstance(data, dict):
-        raise InvalidRequest(f"actionData is {name_of(data)}, expected an object with source and target")
+        raise InvalidRequest(
+            field="actionData", problem=f"is {name_of(data)}", expected="an object with source and target"
+        )
     values = data.get(place)
     if values is None:
         values = _neighbour(diagram, node, place)
     elif not isinstance(values, dict):
         raise InvalidRequest(
-            f"actionData.{place} is {name_of(values)}, expected an object with chain and assetId"
+            field=f"actionData.{place}",
+            problem=f"is {name_of(values)}",
+            expected="an object with chain and assetId",
         )
     return Fields(values, place, final=True)
 
@@ -72,7 +76,9 @@ def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
     found = diagram.nearest(node, _CHAIN, upstream=place == "source", stop=stop)
     if len(found) > 1:
         names = ", ".join(shorten(chain.id) for chain in found[:4])
-        raise InvalidRequest(f"{place} is not clear, more than one chain is connected there: {names}")
+        raise InvalidRequest(
+            field=place, problem=f"is not clear, more than one chain is connected there: {names}"
+        )
     if not found:
         return {}
     form = found[0].form

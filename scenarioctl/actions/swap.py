@@ -115,7 +115,10 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     check_exchange(app, chain, "source.chain")
     if destination.name != chain.name:
         raise InvalidRequest(
-            f"target.chain {destination.name!r} is not the chain of the swap, expected {chain.name!r}"
+            field="target.chain",
+            value=destination.name,
+            problem="is not the chain of the swap",
+            expected=f"{chain.name!r}",
         )
     asset_in, asset_out = source.asset(app, chain, "assetId"), target.asset(app, chain, "assetId")
     amount, raw = source.amount("amount", asset_in)
@@ -261,14 +264,16 @@ def check_exchange(app: "Application", chain: "Chain", field: str) -> None:
     """Refuse a chain that has no exchange."""
     if chain.role != "dex":
         known = ", ".join(other.name for other in app.registry.all() if other.role == "dex")
-        raise InvalidRequest(f"{field} {chain.name!r} has no exchange, expected one of: {known}")
+        raise InvalidRequest(
+            field=field, value=chain.name, problem="has no exchange", expected=f"one of: {known}"
+        )
 
 
 def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
     """Refuse to sell an asset for itself."""
     if asset_in.id == asset_out.id:
         raise InvalidRequest(
-            f"{field} {shorten(asset_out.id)} is the asset sold, expected another one to receive"
+            field=field, value=asset_out.id, problem="is the asset sold", expected="another one to receive"
         )
 
 
@@ -283,7 +288,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     if exact is None:
         exact = False
     if not isinstance(exact, bool):
-        raise InvalidRequest(f"exactMinimum is {name_of(exact)}, expected true or false")
+        raise InvalidRequest(field="exactMinimum", problem=f"is {name_of(exact)}", expected="true or false")
     if exact:
         names = {"minimum": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
         _check_exact(minimum, slippage, names=names)
@@ -299,11 +304,15 @@ def _check_exact(minimum: object, slippage: object, *, names: Mapping[str, str])
     """Refuse an exact minimum that is missing, or that a slippage contradicts."""
     if minimum is None or minimum == "":
         raise InvalidRequest(
-            f"{names['exact_minimum']} takes {names['minimum']} as it stands, expected both together"
+            field=names["exact_minimum"],
+            problem=f"takes {names['minimum']} as it stands",
+            expected="both together",
         )
     if slippage is not None and slippage != "":
         raise InvalidRequest(
-            f"{names['exact_minimum']} takes {names['minimum']} as it stands, expected no {names['slippage']} beside it"
+            field=names["exact_minimum"],
+            problem=f"takes {names['minimum']} as it stands",
+            expected=f"no {names['slippage']} beside it",
         )
 
 
@@ -320,7 +329,7 @@ def read_slippage(value: object, field: str) -> Decimal:
     slippage = parse_number(value, field=field, zero=True)
     if slippage >= 100:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a share in per cent, expected 0 to 99.9, like 0.5"
+            field=field, value=value, problem="is not a share in per cent", expected="0 to 99.9, like 0.5"
         )
     return slippage
 
@@ -331,7 +340,7 @@ def _max_impact(value: object, field: str) -> Decimal:
     impact = parse_number(value, field=field, zero=True)
     if impact > 100:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a share in per cent, expected 0 to 100, like 5"
+            field=field, value=value, problem="is not a share in per cent", expected="0 to 100, like 5"
         )
     return impact
 

@@ -32,7 +32,7 @@ from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -158,7 +158,10 @@ def _read_remote_fee(app: "Application", source: "Chain", given: Any) -> "Asset 
     if isinstance(given, float):
         # A diagram that is drawn again has a text there.
         raise InvalidRequest(
-            f"remoteFeeAsset {shorten(given)} is not the id or the symbol of an asset, expected one like 1984"
+            field="remoteFeeAsset",
+            value=given,
+            problem="is not the id or the symbol of an asset",
+            expected="one like 1984",
         )
     return read_remote_fee_asset(app, source, given, "remoteFeeAsset")
 
@@ -261,8 +264,9 @@ def _check_confirmation(fields: Fields, address: str, account: bytes | None, *, 
         )
     elif confirmed and has_placeholder(address):
         raise InvalidRequest(
-            f"{fields.name('yes')} confirms one receiver, but {fields.name('destination_address')} is filled in by each "
-            "run: expected an address"
+            field=fields.name("yes"),
+            problem=f"confirms one receiver, but {fields.name('destination_address')} is filled in by each run",
+            expected="an address",
         )
 
 
@@ -270,7 +274,7 @@ def _read_version(fields: Fields) -> int | None:
     version = fields.get("xcm_version")
     if has_placeholder(version):
         raise InvalidRequest(
-            f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
+            field=fields.name("xcm_version"), value=version, problem="is a placeholder", expected="3, 4 or 5"
         )
     return read_xcm_version(version, fields.name("xcm_version"))
 
@@ -324,7 +328,9 @@ async def maximize(
     """Return *transfer* with all that *sender* can send now as its amount."""
     if isinstance(transfer.asset, str) or transfer.account is None:
         raise InvalidRequest(
-            "amount max needs an asset and a receiver that are known now, expected no placeholders"
+            field="amount",
+            problem="max needs an asset and a receiver that are known now",
+            expected="no placeholders",
         )
     asked = replace(transfer.complete(), allow_death=allow_death)
     found = await maximum_of(app, asked, sender)
@@ -409,7 +415,7 @@ def _read_flag(node: Node, key: str) -> bool:
     """Return whether the diagram sets *key* of the transfer."""
     given = action_data(node).get(key)
     if given is not None and not isinstance(given, bool):
-        raise InvalidRequest(f"{key} is {name_of(given)}, expected true or false")
+        raise InvalidRequest(field=key, problem=f"is {name_of(given)}", expected="true or false")
     return bool(given)
 
 
@@ -423,8 +429,8 @@ def _check_target_asset(
     other = target.asset(app, destination, "assetId")
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
-            f"source asset {asset.id} and target asset {other.id} are not the same asset: "
-            f"{asset.display_name} on {asset.chain}, {other.display_name} on {destination.name}"
+            field="source",
+            problem=f"asset {asset.id} and target asset {other.id} are not the same asset: {asset.display_name} on {asset.chain}, {other.display_name} on {destination.name}",
         )
 
 

@@ -8,7 +8,7 @@ from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import InvalidRequest, TimedOut, shorten
+from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
@@ -118,7 +118,10 @@ def parse_uuid(value: object, *, field: str) -> str:
     groups = text.split("-")
     if [len(group) for group in groups] != [8, 4, 4, 4, 12] or set(text) - set("0123456789abcdef-"):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a UUID, expected one like 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+            field=field,
+            value=value,
+            problem="is not a UUID",
+            expected="one like 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d",
         )
     return text
 

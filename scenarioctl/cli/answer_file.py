@@ -44,7 +44,7 @@ def _check(path: str) -> None:
     except (OSError, ValueError) as error:
         reason = reason_of(error)
     if reason:
-        raise InvalidRequest(f"output {shorten(path, 200)} cannot be written: {reason}")
+        raise InvalidRequest(field="output", value=path, limit=200, problem=f"cannot be written: {reason}")
 
 
 def _obstacle(target: Path) -> str:

@@ -10,7 +10,7 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, short_time
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES
 
@@ -214,10 +214,12 @@ def refresh(chains: tuple[str, ...], source: str, runtime: str) -> None:
     app = open_application()
     asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
     if runtime and not source:
-        raise InvalidRequest("runtime is only for --from FILE, expected both or neither")
+        raise InvalidRequest(field="runtime", problem="is only for --from FILE", expected="both or neither")
     if source:
         if len(asked) > 1:
-            raise InvalidRequest(f"from is a file of one chain, not of {len(asked)}: expected one CHAIN")
+            raise InvalidRequest(
+                field="from", problem=f"is a file of one chain, not of {len(asked)}", expected="one CHAIN"
+            )
         rows = [_refresh_from_file(app, each, source, runtime) for each in asked.values()]
     else:
         rows = [_refresh_one(app, each) for each in asked.values()]
@@ -252,7 +254,7 @@ def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: 
     from scenarioctl.runtime.table import BUNDLED
 
     if not each.genesis:
-        raise InvalidRequest(f"chains.{each.name}.genesis is missing: a table is kept by it")
+        raise InvalidRequest(field=f"chains.{each.name}.genesis", problem="is missing: a table is kept by it")
     table = read_metadata_file(
         read_bytes(source, field="from", limit=FILE_LIMIT),
         chain=each.name,
@@ -274,7 +276,10 @@ def _keep(
             path = save_cached(table, each.genesis, app.runtime_directory(each))
         except OSError as error:
             raise InvalidRequest(
-                f"cache {shorten(str(app.runtime_directory(each)), 200)} cannot be written: {error.strerror}"
+                field="cache",
+                value=str(app.runtime_directory(each)),
+                limit=200,
+                problem=f"cannot be written: {error.strerror}",
             ) from None
     bundled = load_bundled(each.name)
     return {

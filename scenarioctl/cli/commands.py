@@ -77,7 +77,8 @@ class Command(click.Command):
         take_global_options(ctx)
         if not self.operation and ctx.find_root().ensure_object(dict).get("url"):
             raise InvalidRequest(
-                f"--url cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url"
+                field="--url",
+                problem=f"cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url",
             )
         flags = ctx.find_root().obj
         if flags.get("verbose"):

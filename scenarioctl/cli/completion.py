@@ -9,7 +9,7 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, tell
 from scenarioctl.cli.options import argument
-from scenarioctl.errors import InvalidRequest, shorten, suggest
+from scenarioctl.errors import InvalidRequest
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
@@ -102,7 +102,9 @@ def install(shell: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, script.encode(), mode=0o644)
     except OSError as error:
-        raise InvalidRequest(f"completion {str(path)!r} cannot be written: {reason_of(error)}") from None
+        raise InvalidRequest(
+            field="completion", value=str(path), problem=f"cannot be written: {reason_of(error)}"
+        ) from None
     emit({"shell": shell, "path": str(path)}, lambda: click.echo(str(path)))
     if shell == "zsh":
         tell(f"Add this to ~/.zshrc, above compinit: fpath=({path.parent} $fpath)")
@@ -125,5 +127,5 @@ def user_path(shell: str) -> Path:
 def _script(shell: str) -> str:
 
     if shell not in SHELLS:
-        raise InvalidRequest(f"shell {shorten(shell)} has no completion, {suggest(shell, tuple(SHELLS))}")
+        raise InvalidRequest(field="shell", value=shell, problem="has no completion", known=tuple(SHELLS))
     return completion_script(shell)

@@ -9,7 +9,7 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, open_application, print_table, tell
 from scenarioctl.cli.options import complete_scopes, complete_settings, option
-from scenarioctl.errors import Conflict, NotFound, shorten
+from scenarioctl.errors import Conflict, NotFound
 
 
 @click.group(cls=Group)
@@ -122,14 +122,16 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
     names = ("tokens", name)
     if remove:
         if name not in known:
-            raise NotFound(f"token {shorten(name)} is not in {target}")
+            raise NotFound(field="token", value=name, problem=f"is not in {target}")
         _tell_of_secrets(target, write_value(target, names, None, judge=_judge))
         _print_path(target)
         _tell_of_reload()
         return
     if name in known:
         raise Conflict(
-            f"token {shorten(name)} already exists. Choose another name, or remove it with --remove"
+            field="token",
+            value=name,
+            problem="already exists. Choose another name, or remove it with --remove",
         )
     good_for = read_scopes([part.strip() for part in (scopes or "read").split(",")], field="scopes")
     made, digest = new_token()

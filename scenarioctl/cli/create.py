@@ -76,7 +76,8 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
             )
         if flow is not None:
             raise InvalidRequest(
-                f"--file cannot be combined with {context.invoked_subcommand}: omit one of them"
+                field="--file",
+                problem=f"cannot be combined with {context.invoked_subcommand}: omit one of them",
             )
         return
     if flow is None and not (syntax or check or sender):

@@ -64,7 +64,8 @@ def daemon(
     for other, given, name in (("api", worker_listen, "--worker-listen"), ("worker", listen, "--listen")):
         if role == other and given:
             raise InvalidRequest(
-                f"{name} {given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}"
+                field=name,
+                problem=f"{given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}",
             )
     if print_unit or print_socket_unit or print_template_unit:
         if print_unit + print_socket_unit + print_template_unit > 1:
@@ -108,7 +109,9 @@ def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
     from scenarioctl.server.systemd_units import TEMPLATES, interpreter, program, template_unit
 
     if role not in TEMPLATES:
-        raise InvalidRequest(f"--print-template-unit needs a role, expected one of: {', '.join(TEMPLATES)}")
+        raise InvalidRequest(
+            field="--print-template-unit", problem="needs a role", expected=f"one of: {', '.join(TEMPLATES)}"
+        )
     more = asked[2:]
     if more:
         raise InvalidRequest(
@@ -144,7 +147,8 @@ def _asked(
     for name in ("config", "store"):
         if flags.get(name) is not None:
             raise InvalidRequest(
-                f"--{name} cannot be combined with the units, whose service has its own folders. Leave it out"
+                field=f"--{name}",
+                problem="cannot be combined with the units, whose service has its own folders. Leave it out",
             )
     words = ["--role", role] if role != "all" else []
     words += [word for address in listen for word in ("--listen", address)]

@@ -39,7 +39,7 @@ def _find_editor() -> list[str]:
                 return shlex.split(text)
             except ValueError:
                 raise InvalidRequest(
-                    f"{variable} {shorten(text)} is not a command, expected one like: nano"
+                    field=variable, value=text, problem="is not a command", expected="one like: nano"
                 ) from None
     found = next(filter(shutil.which, _EDITORS), None)
     if found is None:

@@ -12,7 +12,7 @@ import click
 
 from scenarioctl.cli.commands import wants_json
 from scenarioctl.cli.output import draw_table, dump_json, find_values, printable, say
-from scenarioctl.errors import InvalidRequest, NotFound, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, NotFound, TooLarge
 from scenarioctl.files import read_file, reason_of
 
 if TYPE_CHECKING:
@@ -40,14 +40,16 @@ def read_text(path: str, *, field: str, limit: int) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest(
-            f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong"
+            field=field, value=path, limit=200, problem=f"is not UTF-8 text: byte {error.start} is wrong"
         ) from None
 
 
 def read_bytes(path: str, *, field: str, limit: int) -> bytes:
     """Return what is in the file *path*, or comes from stdin for `-`."""
     if not path:
-        raise InvalidRequest(f"{field} '' is empty, expected the path of a file, or - for stdin")
+        raise InvalidRequest(
+            field=field, value="", problem="is empty", expected="the path of a file, or - for stdin"
+        )
     try:
         if path == "-":
             data = sys.stdin.buffer.read(limit + 1)
@@ -55,12 +57,20 @@ def read_bytes(path: str, *, field: str, limit: int) -> bytes:
             data = read_file(Path(path), limit=limit)
     except FileNotFoundError:
         raise NotFound(
-            f"{field} {shorten(path, 200)} does not exist, expected the path of a file, or - for stdin"
+            field=field,
+            value=path,
+            limit=200,
+            problem="does not exist",
+            expected="the path of a file, or - for stdin",
         ) from None
     except (OSError, ValueError) as error:
-        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason_of(error)}") from None
+        raise InvalidRequest(
+            field=field, value=path, limit=200, problem=f"cannot be read: {reason_of(error)}"
+        ) from None
     if len(data) > limit:
-        raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
+        raise TooLarge(
+            field=field, value=path, limit=200, problem=f"is larger than {limit} bytes, the limit for it"
+        )
     return data
 
 
@@ -209,10 +219,13 @@ def refuse_output_file(option: str) -> None:
     """Refuse `--output` beside an *option* that makes the command print until it is interrupted."""
     path = _flags().get("output_file")
     if path not in (None, "-"):
-        from scenarioctl.errors import InvalidRequest, shorten
+        from scenarioctl.errors import InvalidRequest
 
         raise InvalidRequest(
-            f"output {shorten(path, 200)} cannot be combined with {option}, which prints until it is interrupted: redirect stdout"
+            field="output",
+            value=path,
+            limit=200,
+            problem=f"cannot be combined with {option}, which prints until it is interrupted: redirect stdout",
         )
 
 

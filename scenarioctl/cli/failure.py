@@ -38,7 +38,7 @@ def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
         code, sentence = "bug", _explain_bug(error)
     sentence = printable(sentence)
     if as_json:
-        said = dump_json({**details, **_flag(operation), "error": sentence, "code": code})
+        said = dump_json({**_flag(operation), "error": sentence, "code": code, **details})
         if not (sys.stdout.isatty() and sys.stderr.isatty()):
             # A script that reads the answer from stdout may end here without showing it.
             say(said)

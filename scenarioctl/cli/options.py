@@ -31,12 +31,12 @@ class OneOption(click.Option):
         values = super().process_value(ctx, value)
         if not values:
             if self.is_needed and not ctx.resilient_parsing:
-                raise InvalidRequest(f"{self.name} is missing, expected {'/'.join(self.opts)}")
+                raise InvalidRequest(field=self.name, problem="is missing", expected=f"{'/'.join(self.opts)}")
             return self.fallback
         if any(other != values[0] for other in values):
             raise InvalidRequest(
-                f"{self.name} is given twice, as {shorten(values[0])} and as "
-                f"{shorten(next(other for other in values if other != values[0]))}: pass it once"
+                field=self.name,
+                problem=f"is given twice, as {shorten(values[0])} and as {shorten(next(other for other in values if other != values[0]))}: pass it once",
             )
         return values[0]
 

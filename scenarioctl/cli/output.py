@@ -43,7 +43,7 @@ def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
         )
     else:
         expected = f"{shorten(name)} is looked for in a single value: {shorten(value)}"
-    raise InvalidRequest(f"field {shorten(path)} is not in the answer, {expected}")
+    raise InvalidRequest(field="field", value=path, problem=f"is not in the answer, {expected}")
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:

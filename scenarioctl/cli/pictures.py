@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import atomic_write, reason_of
 from scenarioctl.render.qr import BORDER, make_codes
 
@@ -77,7 +77,9 @@ def write_whole(path: str, data: bytes, *, field: str) -> None:
             return
         atomic_write(target, data, mode=0o666)
     except (OSError, ValueError) as error:
-        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be written: {reason_of(error)}") from None
+        raise InvalidRequest(
+            field=field, value=path, limit=200, problem=f"cannot be written: {reason_of(error)}"
+        ) from None
 
 
 def _screen() -> tuple[int, int]:
@@ -107,7 +109,11 @@ def check_file(path: str) -> None:
     """Refuse a path that no picture should be written to, before any work is done for it."""
     if not path.lower().endswith(".png"):
         raise InvalidRequest(
-            f"qr_file {shorten(path, 200)} is not a PNG file, expected a path that ends in .png"
+            field="qr_file",
+            value=path,
+            limit=200,
+            problem="is not a PNG file",
+            expected="a path that ends in .png",
         )
 
 
@@ -162,11 +168,13 @@ def _check_screen(drawings: list[list[str]], stream: object, terminal: bool) -> 
         "▀▄█".encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         raise InvalidRequest(
-            f"qr cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} has no block characters; use --qr-file, or UTF-8"
+            field="qr",
+            problem=f"cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} has no block characters; use --qr-file, or UTF-8",
         ) from None
     width = max(len(line.removeprefix(_BLACK_ON_WHITE).removesuffix(_RESET)) for line in drawings[0])
     columns = get_terminal_size().columns
     if terminal and width > columns:
         raise InvalidRequest(
-            f"qr needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file"
+            field="qr",
+            problem=f"needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file",
         )

@@ -71,7 +71,9 @@ def show_preview(output: str | None, format: str | None, draw: str | None, field
     """Ask for the picture of a request of *fields*, and show it or write it into a file."""
     form = _choose_format(output, format)
     if draw is not None and draw not in WAYS:
-        raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")
+        raise InvalidRequest(
+            field="draw", value=draw, problem="is unknown", expected=f"one of: {', '.join(WAYS)}"
+        )
 
     def ask(form: str, **more: str) -> Any:
         answer = perform(
@@ -91,7 +93,9 @@ def show_preview(output: str | None, format: str | None, draw: str | None, field
         emit(answer, lambda: tell(f"Wrote {output}"))
     elif asked_for_data():
         if output is not None:
-            raise InvalidRequest("output '-' and --json both write to stdout: omit one of them")
+            raise InvalidRequest(
+                field="output", problem="'-' and --json both write to stdout: omit one of them"
+            )
         emit(ask(form or "png"), lambda: None)
     elif form in ("png", "svg") and (form == "svg" or not sys.stdout.isatty()):
         click.echo(b64decode(ask(form)["img"]), nl=False)
@@ -116,13 +120,18 @@ def _choose_format(output: str | None, given: str | None) -> str | None:
             return None
         if ending is None and output != "-":
             raise InvalidRequest(
-                f"output {shorten(output, 200)} does not tell a format, expected a name that ends in "
-                f"{', '.join(_ENDINGS)}, or --format"
+                field="output",
+                value=output,
+                limit=200,
+                problem="does not tell a format",
+                expected=f"a name that ends in {', '.join(_ENDINGS)}, or --format",
             )
         return ending or "png"
     if ending is not None and given in _ENDINGS.values() and ending != given:
         raise InvalidRequest(
-            f"format {shorten(given)} contradicts the name of output {shorten(output, 200)}: omit one of them"
+            field="format",
+            value=given,
+            problem=f"contradicts the name of output {shorten(output, 200)}: omit one of them",
         )
     return given
 
@@ -132,7 +141,8 @@ def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) 
     way = "text" if form == "text" else draw or find_way()
     if way == "text" and form == "png":
         raise InvalidRequest(
-            "format 'png' cannot be shown on this terminal: name a file with -o, or omit --format for a text drawing"
+            field="format",
+            problem="'png' cannot be shown on this terminal: name a file with -o, or omit --format for a text drawing",
         )
     if way != "text":
         for part in show(way, b64decode(ask("png")["img"])):

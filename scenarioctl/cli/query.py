@@ -30,7 +30,6 @@ from scenarioctl.errors import (
     InvalidRequest,
     NotReady,
     ScenarioctlError,
-    shorten,
 )
 from scenarioctl.model.amounts import read_number
 
@@ -86,7 +85,8 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         return
     if count:
         raise InvalidRequest(
-            "count is only for --watch, which prints that many changes: omit it, or add --watch"
+            field="count",
+            problem="is only for --watch, which prints that many changes: omit it, or add --watch",
         )
     result = perform(**fields)
     text = result.answer["result"]
@@ -111,13 +111,15 @@ def read_count(text: str) -> int:
     """Return after how many lines to end; 0 is never."""
     if not text:
         return 0
-    return read_number(text, field="count", expected="a number of lines, expected 1 or more", least=1)
+    return read_number(text, field="count", kind="a number of lines", expected="1 or more", least=1)
 
 
 def _follow(count: int, **fields: Any) -> None:
     if fields["block"]:
         raise InvalidRequest(
-            f"block {shorten(fields['block'])} is fixed, but --watch follows new blocks: omit one of them"
+            field="block",
+            value=fields["block"],
+            problem="is fixed, but --watch follows new blocks: omit one of them",
         )
     output = _Output(count)
     if read_settings().url:

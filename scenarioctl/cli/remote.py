@@ -33,7 +33,7 @@ ANSWER_LIMIT = 256 * 1024 * 1024
 #: Bytes that are read of a page of a daemon about itself.
 _PAGE_LIMIT = 1024 * 1024
 
-_EXPECTED = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
+_EXPECTED = "one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
 _USER = re.compile(r"[^/?#]*//[^/?#]*@")
 #: Flags that have no effect on a daemon, and why.
 _LOCAL_FLAGS = {
@@ -95,20 +95,26 @@ def parse_url(url: str) -> DaemonAddress:
     if _USER.match(url):
         # Don't show the URL: it may contain a password.
         raise InvalidRequest(
-            "url has a user name or a password before the host, expected neither. Put a token into SCENARIOCTL_TOKEN or config.toml"
+            field="url",
+            problem="has a user name or a password before the host",
+            expected="neither. Put a token into SCENARIOCTL_TOKEN or config.toml",
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}") from None
+        raise InvalidRequest(
+            field="url", value=url, problem="is not the address of a daemon", expected=_EXPECTED
+        ) from None
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        raise InvalidRequest(f"url {shorten(url)} has a query or a fragment, {_EXPECTED}")
+        raise InvalidRequest(field="url", value=url, problem="has a query or a fragment", expected=_EXPECTED)
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
         return DaemonAddress(url=url, scheme="unix", path=unquote(parts.path))
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}")
+        raise InvalidRequest(
+            field="url", value=url, problem="is not the address of a daemon", expected=_EXPECTED
+        )
     return DaemonAddress(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
 
 
@@ -124,7 +130,8 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
     for name, reason in _LOCAL_FLAGS.items():
         if settings.origins.get(name) == "flag" and getattr(settings, name):
             raise InvalidRequest(
-                f"{name} cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out"
+                field=name,
+                problem=f"cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out",
             )
     daemon = parse_url(settings.url)
     endpoint = next(each for each in ENDPOINTS if each.operation == operation)
@@ -217,7 +224,7 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
 def _in_path(name: str, value: object) -> str:
     text = str(value)
     if text in ("", ".", ".."):
-        raise InvalidRequest(f"{name} {shorten(text)} cannot be part of a URL")
+        raise InvalidRequest(field=name, value=text, problem="cannot be part of a URL")
     return quote(text, safe="", errors="surrogateescape")
 
 
@@ -232,7 +239,9 @@ def _headers(settings: "Settings", daemon: DaemonAddress, body: bytes | None) ->
     if settings.token and _is_meant_for(settings):
         if not _is_plain(settings.token):
             raise InvalidRequest(
-                f"token ({settings.origins.get('token')}) contains characters that no token has, expected letters, digits, - and _"
+                field="token",
+                problem=f"({settings.origins.get('token')}) contains characters that no token has",
+                expected="letters, digits, - and _",
             )
         if daemon.scheme == "http" and not daemon.is_local:
             say(f"Warning: the token is sent to {printable(daemon.host)} without encryption. Use https.")

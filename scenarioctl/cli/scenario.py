@@ -25,7 +25,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.options import argument, option, page_options, transaction_options, yes_option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
-from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
 
 if TYPE_CHECKING:
     from scenarioctl.formats.share import BagpipesScenario
@@ -294,7 +294,9 @@ def full(every: bool, **fields: Any) -> None:
     """
     if every and fields["step"]:
         raise InvalidRequest(
-            f"step {shorten(fields['step'])} cannot be combined with --all, which prints every step: omit one of them"
+            field="step",
+            value=fields["step"],
+            problem="cannot be combined with --all, which prints every step: omit one of them",
         )
     result = perform(**fields)
     show_check(result)
@@ -378,9 +380,17 @@ def import_(source: str, **fields: Any) -> None:
         return
     if fields["id"]:
         raise InvalidRequest(
-            f"id {shorten(fields['id'])} cannot be combined with a file of several scenarios: omit it"
+            field="id",
+            value=fields["id"],
+            problem="cannot be combined with a file of several scenarios: omit it",
         )
     _import_all(entries)
+
+
+def _given(value: object, field: str, expected: str) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise InvalidRequest(field=field, problem="is missing", expected=expected)
 
 
 def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
@@ -392,11 +402,10 @@ def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
         name = entry.id if isinstance(entry.id, str) else entry.place
         say(f"{number} of {len(entries)}: {printable(name)[:80]}")
         try:
-            if not isinstance(entry.id, str) or not entry.id:
-                raise InvalidRequest(f"{entry.place}.shortUrl is missing, expected the id of a scenario")  # noqa: TRY301
-            if not isinstance(entry.share, str):
-                raise InvalidRequest(f"{entry.place}.longUrl is missing, expected a share string")  # noqa: TRY301
-            result = perform(url=entry.share, id=entry.id)
+            result = perform(
+                url=_given(entry.share, f"{entry.place}.longUrl", "a share string"),
+                id=_given(entry.id, f"{entry.place}.shortUrl", "the id of a scenario"),
+            )
         except (InvalidRequest, BadJson, Conflict, TooLarge) as error:
             # What is wrong with one entry; a store or a daemon that fails ends it all.
             say(f"Refused: {printable(str(error))}")
@@ -445,7 +454,7 @@ def _read_source(source: str) -> str:
 def export(form: str, **fields: Any) -> None:
     """Print a scenario as the editor's share string, as JSON, or as a flow file."""
     if form not in {"share", "json", "flow"}:
-        raise InvalidRequest(f"as {shorten(form)} is not a form, expected share, json or flow")
+        raise InvalidRequest(field="as", value=form, problem="is not a form", expected="share, json or flow")
     if form == "flow":
         print_flow(**fields)
         return

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scenarioctl.errors import InvalidRequest, shorten, suggest
+from scenarioctl.errors import InvalidRequest, shorten
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -35,12 +35,14 @@ def read_digits(text: object, *, longest: int = MOST_DIGITS) -> int | None:
     return None
 
 
-def read_number(value: object, *, field: str, expected: str, least: int = 0, most: int = 10**18 - 1) -> int:
-    """Return *value*, a whole number or its digits; InvalidRequest says that it is not *expected*."""
+def read_number(
+    value: object, *, field: str, kind: str, expected: str = "", least: int = 0, most: int = 10**18 - 1
+) -> int:
+    """Return *value*, a whole number or its digits; InvalidRequest says that it is not of this *kind*."""
     number = read_digits(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool) and least <= number <= most:
         return number
-    raise InvalidRequest(f"{field} {shorten(value)} is not {expected}")
+    raise InvalidRequest(field=field, value=value, problem=f"is not {kind}", expected=expected)
 
 
 def read_choice(
@@ -49,7 +51,7 @@ def read_choice(
     """Return *value* once *fold* has changed its case, which must be one of *choices*."""
     if isinstance(value, str) and (choice := fold(value)) in choices:
         return choice
-    raise InvalidRequest(f"{field} {shorten(value)} is unknown, {suggest(value, list(choices))}")
+    raise InvalidRequest(field=field, value=value, problem="is unknown", known=list(choices))
 
 
 #: The largest balance on a chain.
@@ -133,10 +135,13 @@ def parse_typed(
         spelled = [spell(TypedAmount(Decimal(each), unit)) for each in readings] if spell else []
         if not spelled or not all(spelled):
             raise InvalidRequest(
-                f"{field} {shorten(value)} has a comma that can separate thousands or decimals: expected {expected}"
+                field=field,
+                value=value,
+                problem="has a comma that can separate thousands or decimals",
+                expected=f"{expected}",
             )
         raise InvalidRequest(
-            f"{field} {shorten(value)} can mean {' or '.join(spelled)}: write the one that you mean"
+            field=field, value=value, problem=f"can mean {' or '.join(spelled)}: write the one that you mean"
         )
     digits = readings[0] if _NUMBER.fullmatch(readings[0]) else value
     return TypedAmount(parse_number(digits, field=field, expected=expected), unit)
@@ -172,25 +177,28 @@ def parse_number(value: object, *, field: str, zero: bool = False, expected: str
     *expected* is what the sentence then asks for.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected {expected}")
+        raise InvalidRequest(field=field, value=value, problem="is not a number", expected=expected)
     text = _as_text(value)
     if len(text) > _LENGTH_MAX:
         raise InvalidRequest(
-            f"{field} {shorten(text)} is too long, expected at most {_LENGTH_MAX} characters"
+            field=field, value=text, problem="is too long", expected=f"at most {_LENGTH_MAX} characters"
         )
     if not _NUMBER.fullmatch(text):
         shown = _show(value, text)
         if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
             least = "zero or more" if zero else "a number above zero"
-            raise InvalidRequest(f"{field} {shown} is negative, expected {least}")
-        raise InvalidRequest(f"{field} {shown} is not a number, expected {expected}")
+            raise InvalidRequest(field=field, problem=f"{shown} is negative", expected=least)
+        raise InvalidRequest(field=field, problem=f"{shown} is not a number", expected=expected)
     number = Decimal(text)
     if number.adjusted() > 60 and number:
         raise InvalidRequest(
-            f"{field} {_show(value, text)} is more than any chain can hold (2^128 - 1 smallest units)"
+            field=field,
+            problem=f"{_show(value, text)} is more than any chain can hold (2^128 - 1 smallest units)",
         )
     if not number and not zero:
-        raise InvalidRequest(f"{field} {_show(value, text)} is zero, expected a number above zero")
+        raise InvalidRequest(
+            field=field, problem=f"{_show(value, text)} is zero", expected="a number above zero"
+        )
     return number
 
 
@@ -202,7 +210,10 @@ def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
     raw = _integral(number)
     if raw is None:
         raise InvalidRequest(
-            f"{field} {shorten(value)} has a fraction, but is counted in the smallest unit: expected a whole number"
+            field=field,
+            value=value,
+            problem="has a fraction, but is counted in the smallest unit",
+            expected="a whole number",
         )
     return _within_u128(raw, value, field)
 
@@ -217,7 +228,7 @@ def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str
     if raw is None:
         # 1e-9999 is short, its text is not.
         text = to_text(amount) if amount.adjusted() > -_LENGTH_MAX else str(amount)
-        raise InvalidRequest(f"{field} {text} has too many decimals, {symbol} has {decimals}")
+        raise InvalidRequest(field=field, problem=f"{text} has too many decimals, {symbol} has {decimals}")
     return raw if raw <= U128_MAX else _within_u128(raw, to_text(amount), field)
 
 
@@ -261,6 +272,6 @@ def _integral(number: Decimal, scale: int = 1) -> int | None:
 def _within_u128(raw: int, value: object, field: str) -> int:
     if raw > U128_MAX:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is more than any chain can hold (2^128 - 1 smallest units)"
+            field=field, value=value, problem="is more than any chain can hold (2^128 - 1 smallest units)"
         )
     return raw

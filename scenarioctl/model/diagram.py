@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, TooLarge, shorten
 
 #: Limits of a diagram.  The largest one seen has 40 nodes and nests 9 levels.
 MAX_NODES = 10_000
@@ -41,11 +41,11 @@ class Problem:
 
     #: The node's id; empty if the problem is the diagram as a whole.
     node: str
-    sentence: str
+    error: ScenarioctlError
     #: The step waits for data; nothing is wrong.
     waiting: bool = False
-    #: Code of the error; `chain_unreachable` is no fault of the diagram.
-    code: str = InvalidRequest.code
+    #: A chain has to be asked first.
+    unasked: bool = False
     #: A check may prove that the step can be drafted after all.
     opens_by_check: bool = False
 
@@ -53,6 +53,15 @@ class Problem:
     def is_mistake(self) -> bool:
         """Return whether the diagram is at fault: it doesn't wait for data, and no chain has to be asked first."""
         return not self.waiting and self.code == InvalidRequest.code
+
+    @property
+    def code(self) -> str:
+        """The error's code; `chain_unreachable` is no fault of the diagram."""
+        return ChainUnreachable.code if self.unasked else self.error.code
+
+    @property
+    def sentence(self) -> str:
+        return str(self.error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +118,12 @@ class Diagram:
         try:
             pairs = [(index[edge.source], index[edge.target]) for edge in self.edges]
         except KeyError:
-            raise InvalidRequest(self.problems()[0].sentence) from None
+            raise self.problems()[0].error from None
         if len(index) != len(nodes):
-            raise InvalidRequest(self.problems()[0].sentence)
+            raise self.problems()[0].error
         order = sort_by_edges(len(nodes), pairs)
         if len(order) != len(nodes):
-            raise InvalidRequest(self._cycle_sentence(find_cycle(len(nodes), pairs)))
+            raise self._cycle_error(find_cycle(len(nodes), pairs))
         return tuple([nodes[position] for position in order])
 
     def in_safe_order(self) -> tuple[Node, ...]:
@@ -132,9 +141,8 @@ class Diagram:
         for node in self.nodes:
             if index.setdefault(node.id, node.position) != node.position and node.id not in duplicated:
                 duplicated.add(node.id)
-                found.append(
-                    Problem(node=node.id, sentence=f"the id {shorten(node.id)} is used by more than one node")
-                )
+                error = InvalidRequest(f"the id {shorten(node.id)} is used by more than one node")
+                found.append(Problem(node=node.id, error=error))
         pairs = []
         for edge in self.edges:
             source, target = index.get(edge.source), index.get(edge.target)
@@ -142,14 +150,14 @@ class Diagram:
                 pairs.append((source, target))
                 continue
             missing = edge.source if source is None else edge.target
-            sentence = (
+            error = InvalidRequest(
                 f"the edge from {shorten(edge.source)} to {shorten(edge.target)} "
                 f"leads to a missing node: {shorten(missing)}"
             )
-            found.append(Problem(node="", sentence=sentence))
+            found.append(Problem(node="", error=error))
         cycle = find_cycle(len(self.nodes), pairs)
         if cycle:
-            found.append(Problem(node=self.nodes[cycle[0]].id, sentence=self._cycle_sentence(cycle)))
+            found.append(Problem(node=self.nodes[cycle[0]].id, error=self._cycle_error(cycle)))
         return tuple(found)
 
     def nearest(
@@ -222,11 +230,11 @@ class Diagram:
     def _outgoing(self) -> Mapping[str, Sequence[str]]:
         return _group((edge.source, edge.target) for edge in self.edges)
 
-    def _cycle_sentence(self, cycle: Sequence[int]) -> str:
+    def _cycle_error(self, cycle: Sequence[int]) -> InvalidRequest:
         names = [shorten(self.nodes[position].id) for position in [*cycle, cycle[0]]]
         if len(names) > _NAMED:
             names = [*names[: _NAMED - 2], "…", names[-1]]
-        return f"the edges form a cycle: {' > '.join(names)}"
+        return InvalidRequest(f"the edges form a cycle: {' > '.join(names)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,11 +254,13 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
     InvalidRequest names the place that is malformed, TooLarge a diagram beyond the limits above.
     """
     if not isinstance(document, dict):
-        raise InvalidRequest(f"{field} is {name_of(document)}, expected an object with `nodes` and `edges`")
+        raise InvalidRequest(
+            field=field, problem=f"is {name_of(document)}", expected="an object with `nodes` and `edges`"
+        )
     raw_nodes, raw_edges = (_list_in(document, key, field) for key in ("nodes", "edges"))
     for key, entries, limit in (("nodes", raw_nodes, MAX_NODES), ("edges", raw_edges, MAX_EDGES)):
         if len(entries) > limit:
-            raise TooLarge(f"{field} has {len(entries)} {key}, the limit is {limit}")
+            raise TooLarge(field=field, problem=f"has {len(entries)} {key}, the limit is {limit}")
     check_depth(document, field=field)
     nodes = [
         _read_node(raw, position, f"{field}.nodes[{position}]") for position, raw in enumerate(raw_nodes)
@@ -274,7 +284,10 @@ def _read_node(raw: object, position: int, place: str) -> Node:
     elif not isinstance(form, dict):
         raise _unexpected(f"{place}.formData", form, "an object")
     elif kind == "chain" and _holds_more(form, MAX_CHAIN_VALUES):
-        raise TooLarge(f"{place}.formData has more than {MAX_CHAIN_VALUES} values, the limit for a chain")
+        raise TooLarge(
+            field=f"{place}.formData",
+            problem=f"has more than {MAX_CHAIN_VALUES} values, the limit for a chain",
+        )
     return Node(id=identifier, type=kind, form=form, position=position, raw=raw)
 
 
@@ -303,10 +316,10 @@ def is_tag(value: object) -> bool:
 def read_name(value: object, *, field: str) -> str:
     """Return *value*, a name; empty for none."""
     if not isinstance(value, str):
-        raise InvalidRequest(f"{field} is {name_of(value)}, expected text")
+        raise InvalidRequest(field=field, problem=f"is {name_of(value)}", expected="text")
     if len(value) > MAX_NAME:
         raise InvalidRequest(
-            f"{field} is {len(value)} characters long, expected at most {MAX_NAME} characters"
+            field=field, problem=f"is {len(value)} characters long", expected=f"at most {MAX_NAME} characters"
         )
     return value
 
@@ -314,15 +327,19 @@ def read_name(value: object, *, field: str) -> str:
 def read_tags(value: object, *, field: str) -> list[str]:
     """Return a list of tags, sorted, each once."""
     if not isinstance(value, (list, tuple)):
-        raise InvalidRequest(f"{field} is {name_of(value)}, expected a list of tags")
+        raise InvalidRequest(field=field, problem=f"is {name_of(value)}", expected="a list of tags")
     for tag in value:
         if not is_tag(tag):
             raise InvalidRequest(
-                f"{field} {shorten(tag)} is not a tag, expected a word of at most {MAX_TAG} characters without spaces"
-                " and commas, and without - in front"
+                field=field,
+                value=tag,
+                problem="is not a tag",
+                expected=f"a word of at most {MAX_TAG} characters without spaces and commas, and without - in front",
             )
     if len(set(value)) > MAX_TAGS:
-        raise InvalidRequest(f"{field} has {len(set(value))} tags, expected at most {MAX_TAGS}")
+        raise InvalidRequest(
+            field=field, problem=f"has {len(set(value))} tags", expected=f"at most {MAX_TAGS}"
+        )
     return sorted(set(value))
 
 
@@ -368,7 +385,7 @@ def check_depth(document: object, *, field: str) -> None:
         ]
         if not level:
             return
-    raise InvalidRequest(f"{field} nests deeper than {MAX_DEPTH} levels")
+    raise InvalidRequest(field=field, problem=f"nests deeper than {MAX_DEPTH} levels")
 
 
 def sort_by_edges(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
@@ -427,7 +444,9 @@ def name_of(value: object) -> str:
 
 def _list_in(document: dict[str, Any], key: str, field: str) -> list[Any]:
     if key not in document:
-        raise InvalidRequest(f"{field} has no `{key}`, expected an object with `nodes` and `edges`")
+        raise InvalidRequest(
+            field=field, problem=f"has no `{key}`", expected="an object with `nodes` and `edges`"
+        )
     entries = document[key]
     if not isinstance(entries, list):
         raise _unexpected(f"{field}.{key}", entries, "a list")
@@ -436,5 +455,5 @@ def _list_in(document: dict[str, Any], key: str, field: str) -> list[Any]:
 
 def _unexpected(place: str, value: object, expected: str) -> InvalidRequest:
     if value is None or value == "":
-        return InvalidRequest(f"{place} is missing, expected {expected}")
-    return InvalidRequest(f"{place} is {name_of(value)}, expected {expected}")
+        return InvalidRequest(field=place, problem="is missing", expected=expected)
+    return InvalidRequest(field=place, problem=f"is {name_of(value)}", expected=expected)

@@ -136,10 +136,12 @@ def read_targets(value: object, *, field: str = "notify") -> tuple[NotificationT
     if isinstance(value, str):
         value = _parts_of(value, field)
     if not isinstance(value, (list, tuple)):
-        raise InvalidRequest(f"{field} is not a list of URLs, expected {_EXPECTED}")
+        raise InvalidRequest(field=field, problem="is not a list of URLs", expected=_EXPECTED)
     texts = [each for each in value if each != NONE]
     if len(texts) > MAX_TARGETS:
-        raise InvalidRequest(f"{field} has {len(texts)} targets, expected at most {MAX_TARGETS}")
+        raise InvalidRequest(
+            field=field, problem=f"has {len(texts)} targets", expected=f"at most {MAX_TARGETS}"
+        )
     found = [_read_target(each, field) for each in texts]
     return tuple(dict.fromkeys(found))
 
@@ -153,7 +155,7 @@ def _parts_of(text: str, field: str) -> Sequence[Any]:
     except (ValueError, RecursionError):
         parts = None
     if not isinstance(parts, list):
-        raise InvalidRequest(f"{field} is not a list of URLs, expected {_EXPECTED}")
+        raise InvalidRequest(field=field, problem="is not a list of URLs", expected=_EXPECTED)
     return parts
 
 
@@ -162,22 +164,27 @@ def _read_target(value: object, field: str) -> NotificationTarget:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            raise InvalidRequest(f"{field} has a table that is not JSON, expected {_TABLE}") from None
+            raise InvalidRequest(
+                field=field, problem="has a table that is not JSON", expected=_TABLE
+            ) from None
     table: Mapping[str, Any] = value if isinstance(value, Mapping) else {"url": value}
     for key in table:
         if key not in ("url", "format", "events"):
             raise InvalidRequest(
-                f"{field} has the unknown key {shorten(key)}, {suggest(key, ('url', 'format', 'events'))}"
+                field=field,
+                problem=f"has the unknown key {shorten(key)}, {suggest(key, ('url', 'format', 'events'))}",
             )
     url, prefix = _read_url(table.get("url"), field)
     given = table.get("format", prefix or NotificationFormat.JSON.value)
     if not isinstance(given, str) or given not in _FORMATS:
         raise InvalidRequest(
-            f"{field} has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}"
+            field=field, problem=f"has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}"
         )
     if prefix and _FORMATS[given] != _FORMATS[prefix]:
         raise InvalidRequest(
-            f"{field} has the format {shorten(given)} and a URL that begins with {prefix}+, expected one of them"
+            field=field,
+            problem=f"has the format {shorten(given)} and a URL that begins with {prefix}+",
+            expected="one of them",
         )
     return NotificationTarget(
         url=url, format=_FORMATS[given], events=_read_events(table.get("events", ()), field)
@@ -197,7 +204,8 @@ def _read_url(value: object, field: str) -> tuple[str, str]:
     prefix, plus, scheme = head.rpartition("+")
     if plus and prefix not in _FORMATS:
         raise InvalidRequest(
-            f"{field} has the unknown format {shorten(prefix)}, {suggest(prefix, list(_FORMATS))}"
+            field=field,
+            problem=f"has the unknown format {shorten(prefix)}, {suggest(prefix, list(_FORMATS))}",
         )
     url = f"{scheme.lower()}://{rest}"
     try:
@@ -210,19 +218,25 @@ def _read_url(value: object, field: str) -> tuple[str, str]:
         # Path and query may be secrets, also of a URL without its scheme.
         host = re.split(r"[/?#\\]", rest.rpartition("@")[2])[0]
         shown = f"{head}://{host}" if head else host
-        raise InvalidRequest(f"{field} {shorten(shown)} is not a web address, expected {_EXPECTED}")
+        raise InvalidRequest(field=field, value=shown, problem="is not a web address", expected=_EXPECTED)
     if len(url) > MAX_URL:
-        raise InvalidRequest(f"{field} has a URL of {len(url)} characters, expected at most {MAX_URL}")
+        raise InvalidRequest(
+            field=field, problem=f"has a URL of {len(url)} characters", expected=f"at most {MAX_URL}"
+        )
     return url, prefix
 
 
 def _read_events(value: object, field: str) -> tuple[NotificationEvent, ...]:
     known = [each.value for each in NotificationEvent]
     if not isinstance(value, (list, tuple)):
-        raise InvalidRequest(f"{field} has events {shorten(value)}, expected a list of: {', '.join(known)}")
+        raise InvalidRequest(
+            field=field, problem=f"has events {shorten(value)}", expected=f"a list of: {', '.join(known)}"
+        )
     for each in value:
         if each not in known:
-            raise InvalidRequest(f"{field} has the unknown event {shorten(each)}, {suggest(each, known)}")
+            raise InvalidRequest(
+                field=field, problem=f"has the unknown event {shorten(each)}, {suggest(each, known)}"
+            )
     return tuple(event for event in NotificationEvent if event in value)
 
 
@@ -261,7 +275,8 @@ def read_secret(text: str) -> bytes:
         key = b""
     if not text.startswith(SECRET_PREFIX) or not least <= len(key) <= most:
         raise InvalidRequest(
-            f"notify_secret is not a signing secret, expected {SECRET_PREFIX} and the base64 of {least} to {most} bytes."
-            " Make one with: echo whsec_$(openssl rand -base64 32)"
+            field="notify_secret",
+            problem="is not a signing secret",
+            expected=f"{SECRET_PREFIX} and the base64 of {least} to {most} bytes. Make one with: echo whsec_$(openssl rand -base64 32)",
         )
     return key

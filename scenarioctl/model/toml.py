@@ -54,7 +54,8 @@ def _check(text: str, field: str) -> None:
             if len(token[0]) > MAX_WORD and len(token[0].strip()) > MAX_WORD:
                 line = text.count("\n", 0, token.start()) + 1
                 raise InvalidRequest(
-                    f"{field} has a number or a key of more than {MAX_WORD} characters (line {line}), write it as text"
+                    field=field,
+                    problem=f"has a number or a key of more than {MAX_WORD} characters (line {line}), write it as text",
                 )
             continue
         if kind is None:
@@ -63,8 +64,9 @@ def _check(text: str, field: str) -> None:
         if dots >= MAX_KEY_PARTS:
             line = text.count("\n", 0, token.start()) + 1
             raise InvalidRequest(
-                f"{field} has a dotted key of more than {MAX_KEY_PARTS} parts (line {line}), write it as tables"
+                field=field,
+                problem=f"has a dotted key of more than {MAX_KEY_PARTS} parts (line {line}), write it as tables",
             )
         values += kind != "end"
         if values > MAX_VALUES:
-            raise TooLarge(f"{field} has more than {MAX_VALUES} keys and values")
+            raise TooLarge(field=field, problem=f"has more than {MAX_VALUES} keys and values")

@@ -297,14 +297,14 @@ async def _store_checked_flow(
         async for node, outcome in drafting:
             name = drawn.place(node)
             if isinstance(outcome, WaitsForData):
-                notes.append(f"{name} was not checked: {drawn.reason(node, str(outcome))}")
+                notes.append(f"{name} was not checked: {drawn.reason(node, outcome)}")
                 continue
             try:
                 if isinstance(outcome, ScenarioctlError):
                     raise outcome
                 check = passed_check(outcome.transaction)
             except ScenarioctlError as error:
-                raise type(error)(drawn.explain(node, str(error))) from None
+                raise drawn.explain(node, error) from None
             if "check" in check:
                 checks.append(
                     {"step": name, "node": outcome.node, "summary": outcome.summary, **check["check"]}
@@ -338,8 +338,8 @@ def _read_single(document: Any) -> Diagram:
     from scenarioctl.actions.problems import unfillable_fields
 
     diagram = read_diagram(document)
-    for step, sentence in unfillable_fields(diagram):
-        raise InvalidRequest(sentence if step is None else in_keys(step, sentence))
+    for step, error in unfillable_fields(diagram):
+        raise error if step is None else in_keys(step, error)
     return diagram
 
 

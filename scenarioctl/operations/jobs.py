@@ -254,7 +254,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     mempool = [describe_draft(draft, flag="", now=finished.finished) for draft in run.drafts]
     await _number_drafts(app, request.id, mempool, after=before)
     if error is not None:
-        error.details = {**error.details, "result": lines, "mempool": mempool}
+        error.add_details(result=lines, mempool=mempool)
         raise error
     return Result(answer={"success": True, "result": lines, "mempool": mempool}, large=True)
 

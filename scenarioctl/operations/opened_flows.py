@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ async def open_flow(app: Application, content: object, *, syntax: str, checked: 
     for problem in problems:
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
         if problem.is_mistake and problem not in opening:
-            raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
+            raise drawn.explain(problem.node, problem.error)
     return OpenedFlow(
         drawn=drawn,
         diagram=diagram,

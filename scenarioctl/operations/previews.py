@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
@@ -156,16 +157,16 @@ def _flow_problems(
             entry["confirm"] = mistake.confirm
         listed.append((number, entry))
         if number in nodes:
-            pictured.append(Problem(node=nodes[number], sentence=mistake.sentence))
+            pictured.append(Problem(node=nodes[number], error=InvalidRequest(mistake.sentence)))
     for problem in judged:
         step = drawn.steps[problem.node]
-        field = drawn.field(problem.node, problem.sentence)
+        field = drawn.field(problem.node, problem.error)
         if mistakes.has(step.number, field):
             continue
-        pictured.append(replace(problem, sentence=drawn.written(problem.sentence)))
+        pictured.append(replace(problem, error=drawn.written(problem.error)))
         # What only a chain can answer is no problem of a file.
         if problem.waiting or problem.is_mistake:
-            reason = drawn.reason(problem.node, problem.sentence)
+            reason = str(drawn.reason(problem.node, problem.error))
             entry = {"step": step.place, "field": field, "problem": reason}
             if problem.waiting:
                 entry["waiting"] = True
@@ -246,5 +247,11 @@ def _read_width(request: PreviewScenario | PreviewFlow) -> int:
     least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
     if request.format == "text":
         least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
-    expected = f"a width for this format, expected {least} to {most} {unit}"
-    return read_number(value, field="width", expected=expected, least=least, most=most)
+    return read_number(
+        value,
+        field="width",
+        kind="a width for this format",
+        expected=f"{least} to {most} {unit}",
+        least=least,
+        most=most,
+    )

@@ -138,8 +138,9 @@ def write_png(
     largest = min(float(MOST_WIDTH), sqrt(min(MOST_PIXELS, MOST_DRAWN / max(1, marks)) * wide / high))
     if width > max(LEAST_WIDTH, largest):
         raise InvalidRequest(
-            f"width {width} would make a PNG of {width} x {round(width * high / wide)} pixels with {marks} cards and edges, "
-            f"expected at most {max(LEAST_WIDTH, int(largest))} for this scenario, or the format svg"
+            field="width",
+            problem=f"{width} would make a PNG of {width} x {round(width * high / wide)} pixels with {marks} cards and edges",
+            expected=f"at most {max(LEAST_WIDTH, int(largest))} for this scenario, or the format svg",
         )
     fine = sqrt(_FINE_PIXELS / (wide * high))
     # In halves: edges that fall between pixels take longer, and are blurred.

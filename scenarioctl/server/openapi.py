@@ -313,6 +313,9 @@ def _error_schema() -> dict[str, Any]:
         "properties": {
             "error": {"type": "string", "description": "One sentence: the field, its value, and what to do."},
             "code": {"type": "string", "enum": [code for code in OUTCOMES if code != "daemon_unreachable"]},
+            "field": {"type": "string", "description": "The field at fault, or the path to it."},
+            "value": {"description": "Its value, a long one cut as in the sentence."},
+            "expected": {"type": "string", "description": "What would have worked."},
         },
         "required": ["error", "code"],
     }

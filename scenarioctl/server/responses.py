@@ -73,9 +73,6 @@ def write_sentences(sentences: tuple[str, ...]) -> str:
 
 def error_response(error: ScenarioctlError, flag: str) -> web.Response:
     """Return the response to a failed request; *flag* is that of the endpoint, or empty."""
-    said: dict[str, object] = {**error.details}
-    if flag:
-        said[flag] = False
-    said["error"] = str(error)
-    said["code"] = error.code
+    said: dict[str, object] = {flag: False} if flag else {}
+    said |= {"error": str(error), "code": error.code, **error.details}
     return web.Response(status=OUTCOMES[error.code].status, body=encode(said), content_type=JSON)

@@ -442,13 +442,17 @@ export class Editor {
       this.conflict();
       return;
     }
-    const [, number, field] = error.message.match(/^steps\[(\d+)\][.:] ?(\w+)?/) ?? [];
+    const place = error.body?.field ?? "";
+    const [, number, path] = place.match(/^steps\[(\d+)\]\.?(.*)$/) ?? [];
     const step = this.state.steps[number];
     if (!step) {
       fill(this.trouble, problemOf(error));
       return;
     }
-    const problem = { step: `steps[${number}]`, uid: step.uid, field: field ?? "", problem: counted(error.message.replace(/^steps\[\d+\][.:] ?/, "")), value: step.values[field] };
+    // Its sentence begins with the place.
+    const said = error.message.slice(place.length).replace(/^: /, "");
+    const field = path.match(/^\w*/)[0];
+    const problem = { step: `steps[${number}]`, uid: step.uid, field, problem: counted(path + said), value: step.values[field] };
     this.found = [...this.found, problem];
     this.show();
     this.goTo(problem);

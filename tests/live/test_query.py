@@ -16,6 +16,7 @@ from tests.canned import prefix, two_x64_concat
 from tests.conftest import DATA, Ended, Run
 from tests.live.conftest import Live
 from tests.messages import says
+from tests.refusals import refused
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -302,7 +303,7 @@ def test_a_contract_is_looked_for_by_20_bytes_in_pallet_revive(
     wrong = info(scenarioctl, live_config, "vault-v6.json", address, contracts)
 
     assert (absent.err, json.loads(absent.out)["onchain"]) == ("", False)
-    assert json.loads(wrong.out) == {
+    assert refused(json.loads(wrong.out)) == {
         "sucess": False,
         "error": says("chain", contracts.name),
         "code": "invalid_request",
