@@ -309,7 +309,7 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
 
 def _refused(setting: Setting, value: object, origin: str, reason: str) -> InvalidRequest:
     shown = "…" if setting.kind in SECRET_KINDS else shorten(value)
-    return InvalidRequest(f"{setting.name} {shown} ({origin}) {reason}")
+    return InvalidRequest(field=setting.name, problem=f"{shown} ({origin}) {reason}")
 
 
 def _read_switch(setting: Setting, value: object, origin: str) -> bool:
@@ -358,7 +358,9 @@ def _read_server(setting: Setting, value: object, origin: str) -> str:
         return value
     # It may hold a password.
     raise InvalidRequest(
-        f"{setting.name} ({origin}) is not the URL of a PostgreSQL server, expected one like {setting.example}"
+        field=setting.name,
+        problem=f"({origin}) is not the URL of a PostgreSQL server",
+        expected=f"one like {setting.example}",
     )
 
 
@@ -381,8 +383,10 @@ def refuse_password(location: str, field: str, *, instead: str) -> None:
     """Refuse a store on the command line whose URL has a password; *instead* says where it belongs, beside ~/.pgpass."""
     if has_password(location):
         raise InvalidRequest(
-            f"{field} {shorten(without_password(location), 200)} has a password, which other users can read in the list"
-            f" of processes. Put the password into ~/.pgpass, or {instead}"
+            field=field,
+            value=without_password(location),
+            limit=200,
+            problem=f"has a password, which other users can read in the list of processes. Put the password into ~/.pgpass, or {instead}",
         )
 
 

@@ -67,8 +67,10 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
         whole = len(names) == 2 and isinstance(parsed, dict)
         if (len(names) != 3 and not whole) or not all(names):
             raise InvalidRequest(
-                f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING, or chains.NAME "
-                "and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}"
+                field="key",
+                value=key,
+                problem="is not a setting of a chain",
+                expected="chains.NAME.SETTING, or chains.NAME and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}",
             )
     elif key in settings:
         kind = settings[key].kind
@@ -81,11 +83,15 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
             parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
     elif names[0] == "tokens":
         raise InvalidRequest(
-            f"key {shorten(key)} is a token's, which is made and removed with: scenarioctl config token NAME"
+            field="key",
+            value=key,
+            problem="is a token's, which is made and removed with: scenarioctl config token NAME",
         )
     else:
         raise InvalidRequest(
-            f"key {shorten(key)} is not a setting, {suggest_setting(key, [*settings, 'chains.NAME.SETTING'])}"
+            field="key",
+            value=key,
+            problem=f"is not a setting, {suggest_setting(key, [*settings, 'chains.NAME.SETTING'])}",
         )
     return write_value(path, names, parsed, judge=judge)
 
@@ -107,7 +113,7 @@ def write_value(
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
             raise InvalidRequest(
-                f"key {shorten('.'.join(names))} cannot be set, {name} is not a table in {path}"
+                field="key", value=".".join(names), problem=f"cannot be set, {name} is not a table in {path}"
             )
     if value is None:
         table.pop(names[-1], None)

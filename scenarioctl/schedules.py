@@ -48,21 +48,29 @@ def read_schedule(**fields: object) -> Schedule:
     every, cron = given.get("every"), given.get("cron")
     if every is not None and cron is not None:
         raise InvalidRequest(
-            f"every {shorten(every)} and cron {shorten(cron)} are both given, expected one of them"
+            field="every",
+            value=every,
+            problem=f"and cron {shorten(cron)} are both given",
+            expected="one of them",
         )
     if cron is None and "timezone" in given:
         raise InvalidRequest(
-            f"timezone {shorten(given['timezone'])} is given without cron: only cron lines have a time zone"
+            field="timezone",
+            value=given["timezone"],
+            problem="is given without cron: only cron lines have a time zone",
         )
     default = Schedule() if cron is None else Schedule(every=0)
     schedule = replace(default, **{name: _READERS[name](value) for name, value in given.items()})
     if schedule.cron and next(_ticks(schedule.cron, schedule.timezone, 0), None) is None:
         raise InvalidRequest(
-            f"cron {shorten(cron)} names a time that never occurs, expected {_CRON_EXPECTED}"
+            field="cron", value=cron, problem="names a time that never occurs", expected=_CRON_EXPECTED
         )
     if schedule.every and schedule.jitter >= schedule.every:
         raise InvalidRequest(
-            f"jitter {shorten(given['jitter'])} is not shorter than the interval, expected less than {write_duration(schedule.every)}"
+            field="jitter",
+            value=given["jitter"],
+            problem="is not shorter than the interval",
+            expected=f"less than {write_duration(schedule.every)}",
         )
     return schedule
 
@@ -102,14 +110,17 @@ def read_duration(value: object, *, field: str, least: int = 0) -> int:
     else:
         found = _DURATION.fullmatch(text) if text else None
         if found is None:
-            raise InvalidRequest(f"{field} {shorten(value)} is not a duration, expected {_EXPECTED}")
+            raise InvalidRequest(field=field, value=value, problem="is not a duration", expected=_EXPECTED)
         duration = sum(
             int(digits) * unit for digits, unit in zip(found.groups(), _UNITS.values(), strict=True) if digits
         )
     if not least <= duration <= LONGEST:
         word = "short" if duration < least else "long"
         raise InvalidRequest(
-            f"{field} {shorten(value)} is too {word}, expected {write_duration(least)} to {write_duration(LONGEST)}"
+            field=field,
+            value=value,
+            problem=f"is too {word}",
+            expected=f"{write_duration(least)} to {write_duration(LONGEST)}",
         )
     return duration
 
@@ -276,7 +287,7 @@ def _read_cron(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) and len(value) <= _CRON_MAX else ""
     text = _NICKNAMES.get(text.lower(), text)
     if len(text.split(" ")) != 5:
-        raise InvalidRequest(f"cron {shorten(value)} is not a cron line, expected {_CRON_EXPECTED}")
+        raise InvalidRequest(field="cron", value=value, problem="is not a cron line", expected=_CRON_EXPECTED)
     from datetime import UTC, datetime
 
     from cronsim import CronSim, CronSimError
@@ -286,7 +297,7 @@ def _read_cron(value: object) -> str:
     except CronSimError as error:
         reason = str(error).removeprefix("Bad ")
         raise InvalidRequest(
-            f"cron {shorten(value)} has a wrong {reason}, expected {_CRON_EXPECTED}"
+            field="cron", value=value, problem=f"has a wrong {reason}", expected=_CRON_EXPECTED
         ) from None
     return text
 
@@ -302,7 +313,7 @@ def _read_zone(value: object) -> str:
         meant = suggest(
             text, sorted(available_timezones()), otherwise="expected one like UTC or Europe/Berlin"
         )
-        raise InvalidRequest(f"timezone {shorten(value)} is not known, {meant}") from None
+        raise InvalidRequest(field="timezone", value=value, problem=f"is not known, {meant}") from None
     return text
 
 
@@ -314,8 +325,13 @@ def _read_overlap(value: object) -> Overlap:
 
 def _read_count(value: object) -> int:
     text = value.strip() if isinstance(value, str) else value
-    expected = f"a number of failures, expected 0 (never) to {PAUSE_MAX}"
-    return read_number(text, field="pause_after", expected=expected, most=PAUSE_MAX)
+    return read_number(
+        text,
+        field="pause_after",
+        kind="a number of failures",
+        expected=f"0 (never) to {PAUSE_MAX}",
+        most=PAUSE_MAX,
+    )
 
 
 _READERS: Mapping[str, Callable[[object], Any]] = {

@@ -66,7 +66,7 @@ def describe_contract(abi: object) -> tuple[ContractMessage, ...]:
     where += " spec"
     messages = _member(spec, "messages", list, where)
     if not messages:
-        raise InvalidRequest(f"{where} messages is empty, expected at least one message")
+        raise InvalidRequest(field=where, problem="messages is empty", expected="at least one message")
     types = _Types(_member(body, "types", list, where.removesuffix(" spec")), spec)
     return tuple(
         _describe_message(message, f"{where} message {number}", types)
@@ -77,43 +77,51 @@ def describe_contract(abi: object) -> tuple[ContractMessage, ...]:
 def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
     """Return the version, the object that holds spec and types, and how to call that in an error."""
     if not isinstance(abi, dict):
-        raise InvalidRequest(f"abiJson is {name_of(abi)}, expected an object: a contract's metadata file")
-    expected = "expected ink! metadata version 3 (under V3), 4, 5 or 6"
+        raise InvalidRequest(
+            field="abiJson", problem=f"is {name_of(abi)}", expected="an object: a contract's metadata file"
+        )
+    expected = "ink! metadata version 3 (under V3), 4, 5 or 6"
     if "version" in abi:
         version = abi["version"]
         for known in VERSIONS[1:]:
             # Version 4 began its life as text.
             if version == str(known) or (version == known and type(version) is int):
                 return known, abi, "abiJson"
-        raise InvalidRequest(f"abiJson version {name_of(version)} cannot be read, {expected}")
+        raise InvalidRequest(
+            field="abiJson", problem=f"version {name_of(version)} cannot be read", expected=expected
+        )
     if "V3" in abi:
         return 3, _member(abi, "V3", dict, "abiJson"), "abiJson V3"
     for name in abi:
         if isinstance(name, str) and name[:1] == "V" and name[1:].isdecimal() and len(name) < 6:
-            raise InvalidRequest(f"abiJson version {name} cannot be read, {expected}")
+            raise InvalidRequest(field="abiJson", problem=f"version {name} cannot be read", expected=expected)
     if "metadataVersion" in abi:
         raise InvalidRequest(
-            f"abiJson metadataVersion {name_of(abi['metadataVersion'])} cannot be read, {expected}"
+            field="abiJson",
+            problem=f"metadataVersion {name_of(abi['metadataVersion'])} cannot be read",
+            expected=expected,
         )
-    raise InvalidRequest(f"abiJson has no version, {expected}")
+    raise InvalidRequest(field="abiJson", problem="has no version", expected=expected)
 
 
 def _describe_message(message: object, where: str, types: "_Types") -> ContractMessage:
     if not isinstance(message, dict):
-        raise InvalidRequest(f"{where} is {name_of(message)}, expected an object")
+        raise InvalidRequest(field=where, problem=f"is {name_of(message)}", expected="an object")
     label = _label(message, where)
     where = f"{where} {name_of(label)}"
     selector = _member(message, "selector", str, where)
     if not selector.startswith("0x") or len(from_hex(selector) or b"") != 4:
         raise InvalidRequest(
-            f"{where} selector {name_of(selector)} is not four bytes of hex, expected one like 0x633aa551"
+            field=where,
+            problem=f"selector {name_of(selector)} is not four bytes of hex",
+            expected="one like 0x633aa551",
         )
     mutates = _member(message, "mutates", bool, where)
     args: list[str] = []
     for number, arg in enumerate(_member(message, "args", list, where), start=1):
         place = f"{where} argument {number}"
         if not isinstance(arg, dict):
-            raise InvalidRequest(f"{place} is {name_of(arg)}, expected an object")
+            raise InvalidRequest(field=place, problem=f"is {name_of(arg)}", expected="an object")
         name = _label(arg, place)
         args.append(f"{name}: {types.print_written(arg, f'{where} argument {name_of(name)}')}")
         types.count(len(args[-1]))
@@ -128,7 +136,9 @@ class _Types:
         for number, entry in enumerate(entries, start=1):
             where = f"abiJson types entry {number}"
             if not isinstance(entry, dict):
-                raise InvalidRequest(f"{where} is {name_of(entry)}, expected an object with id and type")
+                raise InvalidRequest(
+                    field=where, problem=f"is {name_of(entry)}", expected="an object with id and type"
+                )
             self._types[_id(entry, "id", where)] = _member(entry, "type", dict, where)
         self._printed: dict[int, str] = {}
         self._room = DESCRIPTION_MAX
@@ -138,7 +148,9 @@ class _Types:
         """Count the characters of an argument against those of all."""
         self._room -= length
         if self._room < 0:
-            raise TooLarge(f"abiJson has arguments of more than {DESCRIPTION_MAX} characters in all")
+            raise TooLarge(
+                field="abiJson", problem=f"has arguments of more than {DESCRIPTION_MAX} characters in all"
+            )
 
     def print_written(self, holder: Mapping[str, object], where: str) -> str:
         """Return the type of an argument: as its author wrote it where that says as much, else as it is."""
@@ -154,11 +166,13 @@ class _Types:
         if id in self._printed:
             return self._printed[id]
         if id not in self._types:
-            raise InvalidRequest(f"{where} has the type id {id}, which is not in abiJson types")
+            raise InvalidRequest(field=where, problem=f"has the type id {id}, which is not in abiJson types")
         if id in within:
-            raise InvalidRequest(f"{where} has a recursive type: type {id} holds itself")
+            raise InvalidRequest(field=where, problem=f"has a recursive type: type {id} holds itself")
         if len(within) == DEPTH_MAX:
-            raise InvalidRequest(f"{where} has types more than {DEPTH_MAX} deep inside one another")
+            raise InvalidRequest(
+                field=where, problem=f"has types more than {DEPTH_MAX} deep inside one another"
+            )
         text = self._aliases.get(id) or self._print_definition(id, where, (*within, id))
         if len(text) > LENGTH_MAX:
             raise _too_long(where)
@@ -170,25 +184,27 @@ class _Types:
         place = f"abiJson type {id}"
         path = type_.get("path") or []
         if not isinstance(path, list) or not all(isinstance(part, str) for part in path):
-            raise InvalidRequest(f"{place} path is {name_of(path)}, expected a list of names")
+            raise InvalidRequest(field=place, problem=f"path is {name_of(path)}", expected="a list of names")
         if path:
             return str(path[-1]) + self._print_parameters(type_, place, where, within)
         definition = _member(type_, "def", dict, place)
         for kind, content in definition.items():
             return self._print_shape(kind, content, place, where, within)
-        raise InvalidRequest(f"{place} def is empty, expected one like {{'primitive': 'u32'}}")
+        raise InvalidRequest(field=place, problem="def is empty", expected="one like {'primitive': 'u32'}")
 
     def _print_parameters(
         self, type_: Mapping[str, object], place: str, where: str, within: tuple[int, ...]
     ) -> str:
         parameters = type_.get("params") or []
         if not isinstance(parameters, list):
-            raise InvalidRequest(f"{place} params is {name_of(parameters)}, expected a list")
+            raise InvalidRequest(field=place, problem=f"params is {name_of(parameters)}", expected="a list")
 
         def print_one(parameter: object) -> str:
             if not isinstance(parameter, dict):
                 raise InvalidRequest(
-                    f"{place} params hold {name_of(parameter)}, expected an object with name and type"
+                    field=place,
+                    problem=f"params hold {name_of(parameter)}",
+                    expected="an object with name and type",
                 )
             # A parameter that no field uses has no type.
             if parameter.get("type") is None:
@@ -208,7 +224,7 @@ class _Types:
             text = _join((self.print(_check_id(part, place), where, within) for part in content), where)
             return f"({text},)" if len(content) == 1 else f"({text})"
         if not isinstance(content, dict):
-            raise InvalidRequest(f"{place} is {name_of(content)}, expected a definition")
+            raise InvalidRequest(field=place, problem=f"is {name_of(content)}", expected="a definition")
         if kind in ("sequence", "compact"):
             inner = self.print(_id(content, "type", place), where, within)
             return f"Vec<{inner}>" if kind == "sequence" else f"Compact<{inner}>"
@@ -231,7 +247,7 @@ class _Types:
             if isinstance(variants, list) and all(isinstance(variant, dict) for variant in variants):
                 names = (_member(variant, "name", str, place) for variant in variants)
                 return _join(names, where, by=" | ") or "!"
-        raise InvalidRequest(f"{place} is not a definition that ink! metadata knows")
+        raise InvalidRequest(field=place, problem="is not a definition that ink! metadata knows")
 
 
 def _join(texts: Iterable[str], where: str, *, by: str = ", ") -> str:
@@ -247,7 +263,7 @@ def _join(texts: Iterable[str], where: str, *, by: str = ", ") -> str:
 
 
 def _too_long(where: str) -> InvalidRequest:
-    return InvalidRequest(f"{where} has a type longer than {LENGTH_MAX} characters")
+    return InvalidRequest(field=where, problem=f"has a type longer than {LENGTH_MAX} characters")
 
 
 def _chain_aliases(spec: Mapping[str, object]) -> dict[int, str]:
@@ -301,29 +317,31 @@ _KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bo
 def _member(holder: Mapping[str, object], key: str, kind: type[T], where: str) -> T:
     """Return the member *key* of *holder*, which has to be a *kind*."""
     if key not in holder:
-        raise InvalidRequest(f"{where} has no {key}, expected {_KINDS[kind]}")
+        raise InvalidRequest(field=where, problem=f"has no {key}", expected=_KINDS[kind])
     value = holder[key]
     if not isinstance(value, kind):
-        raise InvalidRequest(f"{where} {key} is {name_of(value)}, expected {_KINDS[kind]}")
+        raise InvalidRequest(field=where, problem=f"{key} is {name_of(value)}", expected=_KINDS[kind])
     return value
 
 
 def _label(holder: Mapping[str, object], where: str) -> str:
     label = _member(holder, "label", str, where)
     if not label or not label.isprintable():
-        raise InvalidRequest(f"{where} label {name_of(label)} is not a name")
+        raise InvalidRequest(field=where, problem=f"label {name_of(label)} is not a name")
     return label
 
 
 def _id(holder: Mapping[str, object], key: str, where: str) -> int:
     if key not in holder:
-        raise InvalidRequest(f"{where} has no {key}, expected a number")
+        raise InvalidRequest(field=where, problem=f"has no {key}", expected="a number")
     return _check_id(holder[key], f"{where} {key}")
 
 
 def _check_id(value: object, where: str) -> int:
     if type(value) is not int or not 0 <= value < 2**32:
-        raise InvalidRequest(f"{where} is {name_of(value)}, expected a number from 0 to 4294967295")
+        raise InvalidRequest(
+            field=where, problem=f"is {name_of(value)}", expected="a number from 0 to 4294967295"
+        )
     return value
 
 
@@ -339,15 +357,18 @@ async def is_contract(client: "Client", address: bytes) -> bool:
     if needed not in table.pallets:
         if other not in table.pallets:
             raise InvalidRequest(
-                f"chain {name} has no contracts, {table} has neither pallet-contracts nor pallet-revive: "
-                "expected one like assetHub"
+                field="chain",
+                problem=f"{name} has no contracts, {table} has neither pallet-contracts nor pallet-revive",
+                expected="one like assetHub",
             )
         known = (
             "by account, expected the contract's SS58 address and ink! metadata of version 3 to 5"
             if needed == "Revive"
             else "by 20 bytes, expected the contract's 0x address and ink! metadata of version 6"
         )
-        raise InvalidRequest(f"chain {name} has pallet-{other.lower()}, which knows contracts {known}")
+        raise InvalidRequest(
+            field="chain", problem=f"{name} has pallet-{other.lower()}, which knows contracts {known}"
+        )
     if "AccountInfoOf" in table.storage_entries(needed):
         # One map has contracts and other accounts.
         account = await client.storage(needed, "AccountInfoOf", address)

@@ -41,19 +41,22 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadJson(
-            f"{field} is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column {error.colno})"
+            field=field,
+            problem=f"is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column {error.colno})",
         ) from None
     except _Unacceptable as error:
-        raise BadJson(f"{field} {error}") from None
+        raise BadJson(field=field, problem=str(error)) from None
     except RecursionError:
-        raise InvalidRequest(f"{field} nests deeper than {MAX_DEPTH} levels") from None
+        raise InvalidRequest(field=field, problem=f"nests deeper than {MAX_DEPTH} levels") from None
     if isinstance(value, (dict, list)):
         check_depth(value, field=field)
     if _SURROGATE_ESCAPE.search(text):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise BadJson(f"{field} contains half of a surrogate pair, expected whole characters") from None
+            raise BadJson(
+                field=field, problem="contains half of a surrogate pair", expected="whole characters"
+            ) from None
     return value
 
 
@@ -70,14 +73,14 @@ def write_json(document: object) -> bytes:
 def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str:
     """Return *text* as characters; TooLarge above *limit* bytes, BadJson if it is not UTF-8."""
     if len(text) > limit:
-        raise TooLarge(f"{field} is larger than {limit} bytes")
+        raise TooLarge(field=field, problem=f"is larger than {limit} bytes")
     try:
         if isinstance(text, bytes):
             text = text.decode()
         elif not text.isascii() and len(text.encode()) > limit:
-            raise TooLarge(f"{field} is larger than {limit} bytes")
+            raise TooLarge(field=field, problem=f"is larger than {limit} bytes")
     except UnicodeError:
-        raise BadJson(f"{field} is not UTF-8 text") from None
+        raise BadJson(field=field, problem="is not UTF-8 text") from None
     # Editors on Windows write a byte order mark, which JSON does not allow.
     return text.removeprefix("\ufeff")
 
@@ -89,12 +92,13 @@ def check_values(text: str, *, field: str) -> None:
     parts = [(at, at + _PART) for at in range(0, len(text), _PART)]
     if sum(text.count("\\", *part) for part in parts) > MAX_ESCAPES:
         raise TooLarge(
-            f"{field} has more than {MAX_ESCAPES} characters written as escapes, write them as they are"
+            field=field,
+            problem=f"has more than {MAX_ESCAPES} characters written as escapes, write them as they are",
         )
     # An upper bound first: it also counts characters within texts.
     most = sum(text.count(each, *part) for part in parts for each in ",[{")
     if most >= MAX_VALUES and _holds_more(text):
-        raise TooLarge(f"{field} contains more than {MAX_VALUES} values")
+        raise TooLarge(field=field, problem=f"contains more than {MAX_VALUES} values")
 
 
 def _holds_more(text: str) -> bool:
@@ -238,7 +242,7 @@ def _value(value: Any, place: str, *, lines: bool = False) -> str:
     if isinstance(value, Mapping):
         entries = (f"{_key(key)} = {_value(entry, f'{place}.{key}')}" for key, entry in value.items())
         return f"{{ {', '.join(entries)} }}" if value else "{}"
-    raise InvalidRequest(f"{place} is {name_of(value)}, which TOML cannot express")
+    raise InvalidRequest(field=place, problem=f"is {name_of(value)}, which TOML cannot express")
 
 
 def _key(key: str) -> str:

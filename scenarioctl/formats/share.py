@@ -112,35 +112,46 @@ _ENCODED = {f"%{ord(sign):02X}": sign for sign in "+/=-_"}
 def read_share(text: str, *, field: str = "url") -> Any:
     """Return the document in *text*: a share string, however padded or broken into lines, or a link with one."""
     if len(text) > _MAX_TEXT:
-        raise TooLarge(f"{field} is longer than {_MAX_TEXT} characters")
+        raise TooLarge(field=field, problem=f"is longer than {_MAX_TEXT} characters")
     packed = _parameter_of(text)
     # Not split: it makes an object of each word.
     for space in whitespace:
         packed = packed.replace(space, "")
     if not packed:
-        raise InvalidRequest(f"{field} is empty, expected the base64 share string of a diagram")
+        raise InvalidRequest(field=field, problem="is empty", expected="the base64 share string of a diagram")
     if packed != text and _SCENARIO_ID.fullmatch(packed) and _PARAMETER in text:
         raise InvalidRequest(
-            f"{field} is a link to the stored scenario {shorten(packed)}, expected one that holds the diagram itself"
+            field=field,
+            problem=f"is a link to the stored scenario {shorten(packed)}",
+            expected="one that holds the diagram itself",
         )
     packed = packed.rstrip("=").translate(_FROM_URLSAFE)
     if not _BASE64.fullmatch(packed) or len(packed) % 4 == 1:
-        raise InvalidRequest(f"{field} {shorten(text)} is not base64, expected the share string of a diagram")
+        raise InvalidRequest(
+            field=field, value=text, problem="is not base64", expected="the share string of a diagram"
+        )
     stream = binascii.a2b_base64(packed + "=" * (-len(packed) % 4))
     inflater = zlib.decompressobj()
     try:
         document = inflater.decompress(stream, MAX_BYTES + 1)
     except zlib.error:
         raise InvalidRequest(
-            f"{field} {shorten(text)} contains no zlib stream, expected the share string of a diagram"
+            field=field,
+            value=text,
+            problem="contains no zlib stream",
+            expected="the share string of a diagram",
         ) from None
     if len(document) > MAX_BYTES:
-        raise TooLarge(f"{field} unpacks to more than {MAX_BYTES} bytes")
+        raise TooLarge(field=field, problem=f"unpacks to more than {MAX_BYTES} bytes")
     if not inflater.eof:
-        raise InvalidRequest(f"{field} {shorten(text)} is truncated, expected the whole share string")
+        raise InvalidRequest(
+            field=field, value=text, problem="is truncated", expected="the whole share string"
+        )
     if inflater.unused_data:
         raise InvalidRequest(
-            f"{field} has {len(inflater.unused_data)} bytes after the diagram's end, expected none"
+            field=field,
+            problem=f"has {len(inflater.unused_data)} bytes after the diagram's end",
+            expected="none",
         )
     return parse_json(document, field=field)
 
@@ -160,11 +171,13 @@ def read_import(text: str | bytes, *, field: str = "diagram") -> Any:
         if start[:3] == b"\xef\xbb\xbf" or start[:1] in (b"{", b"[", b'"'):
             return parse_json(text, field=field)
         if len(text) > _MAX_TEXT:
-            raise TooLarge(f"{field} is longer than {_MAX_TEXT} characters")
+            raise TooLarge(field=field, problem=f"is longer than {_MAX_TEXT} characters")
         try:
             text = text.decode()
         except UnicodeDecodeError:
-            raise InvalidRequest(f"{field} is neither JSON nor a share string: it is not text") from None
+            raise InvalidRequest(
+                field=field, problem="is neither JSON nor a share string: it is not text"
+            ) from None
     elif start[:1] in ("{", "[", '"', "\ufeff"):
         return parse_json(text, field=field)
     return read_share(text, field=field)

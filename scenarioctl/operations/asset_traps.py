@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound, shorten
+from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.json_types import Hex, Told
 from scenarioctl.operations.built_transactions import CheckableFields, check_sender
@@ -77,8 +77,14 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
     block = parse_block(request.block, field="block")
     count = DEFAULT_BLOCKS if not block else 1
     if request.blocks != "":
-        expected = f"a number of blocks, expected 1 to {MOST_BLOCKS}"
-        count = read_number(request.blocks, field="blocks", expected=expected, least=1, most=MOST_BLOCKS)
+        count = read_number(
+            request.blocks,
+            field="blocks",
+            kind="a number of blocks",
+            expected=f"1 to {MOST_BLOCKS}",
+            least=1,
+            most=MOST_BLOCKS,
+        )
     client = app.client(chain)
     last = await _number_of(client, block)
     first = max(last - count + 1, 1)
@@ -124,7 +130,9 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
     sender = check_sender(request.check, request.sender, chain)
     block = parse_block(request.trapped_in, field="trapped_in")
     if not block:
-        raise InvalidRequest("trapped_in is missing, expected the block in which the assets were trapped")
+        raise InvalidRequest(
+            field="trapped_in", problem="is missing", expected="the block in which the assets were trapped"
+        )
     wanted = "0x" + parse_hash(request.hash, field="hash").hex() if request.hash else ""
     receiver = (
         read_receiver(request.beneficiary, chain, field="beneficiary", confirmed=request.yes)
@@ -193,12 +201,18 @@ def _choose(
     if not own:
         owners = dict.fromkeys(_write(chain, account) for _, account in able.values())
         raise InvalidRequest(
-            f"sender {shorten(_write(chain, claimant), 80)} can't claim these assets, expected {' or '.join(owners)}, from whom they were trapped"
+            field="sender",
+            value=_write(chain, claimant),
+            limit=80,
+            problem="can't claim these assets",
+            expected=f"{' or '.join(owners)}, from whom they were trapped",
         )
     if len(own) > 1:
         missing, whose = ("hash", "assets of the sender") if claimant else ("hash or sender", "assets")
         raise InvalidRequest(
-            f"{missing} is missing, as several {whose} were trapped in block {number}, expected one of these hashes: {', '.join(own)}"
+            field=missing,
+            problem=f"is missing, as several {whose} were trapped in block {number}",
+            expected=f"one of these hashes: {', '.join(own)}",
         )
     trap, account = next(iter(own.values()))
     if len(able) == 1:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, NotFound, shorten, suggest
+from scenarioctl.errors import InvalidRequest, NotFound, suggest
 from scenarioctl.model.json_types import Digits
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.native_balance import known_deposit
@@ -113,8 +113,9 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
         symbols = sorted({each.symbol for chain in chains for each in app.assets.all(chain) if not each.mark})
         otherwise = "expected an id, a symbol or a location that `scenarioctl asset list` shows"
         raise NotFound(
-            f"asset {shorten(request.asset)} is not known on any chain, "
-            f"{suggest(request.asset, symbols, otherwise=otherwise, cutoff=0.7)}"
+            field="asset",
+            value=request.asset,
+            problem=f"is not known on any chain, {suggest(request.asset, symbols, otherwise=otherwise, cutoff=0.7)}",
         )
     # The one that is mostly meant first.
     found.sort(key=lambda each: bool(each[1].mark))

@@ -10,7 +10,6 @@ from scenarioctl.errors import (
     ChainUnreachable,
     InvalidRequest,
     ScenarioctlError,
-    shorten,
 )
 from scenarioctl.model.json_types import Digits, Hex
 from scenarioctl.operations.results import Result
@@ -145,7 +144,10 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
     chains = usual or chains
     if not chains:
         raise InvalidRequest(
-            f"address {shorten(address, 80)} has {len(account)} bytes, and no known chain has such accounts"
+            field="address",
+            value=address,
+            limit=80,
+            problem=f"has {len(account)} bytes, and no known chain has such accounts",
         )
     return account, chains
 

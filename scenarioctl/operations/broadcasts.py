@@ -12,7 +12,6 @@ from scenarioctl.errors import (
     Conflict,
     InvalidRequest,
     ScenarioctlError,
-    shorten,
 )
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
@@ -123,7 +122,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         _, expected = find_payload(app, request.expect, field="expect", chain=chain.name)
     draft = await find_signed_draft(app, request.job, request.draft)
     if draft is not None and request.scenario:
-        raise InvalidRequest("job and scenario are both given, expected only one")
+        raise InvalidRequest(field="job", problem="and scenario are both given", expected="only one")
     step = await find_signed_step(app, request.scenario, request.step)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
@@ -277,10 +276,18 @@ def _check_waiting(request: Broadcast) -> float:
         return PATIENCE
     if not request.wait:
         raise InvalidRequest(
-            f"timeout {shorten(request.timeout)} needs wait, expected wait in-block or finalized with it"
+            field="timeout",
+            value=request.timeout,
+            problem="needs wait",
+            expected="wait in-block or finalized with it",
         )
-    expected = f"a whole number of seconds from 1 to {_LONGEST}"
-    return read_number(request.timeout, field="timeout", expected=expected, least=1, most=_LONGEST)
+    return read_number(
+        request.timeout,
+        field="timeout",
+        kind=f"a whole number of seconds from 1 to {_LONGEST}",
+        least=1,
+        most=_LONGEST,
+    )
 
 
 def _other_chains(app: Application, chain: "Chain") -> Any:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
 from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
@@ -60,7 +60,9 @@ def refuse_checked_fee_asset(request: CheckableFields) -> None:
     """Refuse a fee asset that the check of a drafted scenario would not see."""
     if request.check and request.fee_asset != "":
         raise InvalidRequest(
-            f"fee_asset {shorten(request.fee_asset)} cannot be combined with check here: make the transaction without check, then pass it and fee_asset to tx check"
+            field="fee_asset",
+            value=request.fee_asset,
+            problem="cannot be combined with check here: make the transaction without check, then pass it and fee_asset to tx check",
         )
 
 
@@ -68,7 +70,8 @@ def refuse_checked_loss(*, check: bool, accept_loss: bool) -> None:
     """Refuse to accept a loss that the check would refuse nevertheless."""
     if check and accept_loss:
         raise InvalidRequest(
-            "accept_loss cannot be combined with check, which refuses what would be lost: leave one of them out"
+            field="accept_loss",
+            problem="cannot be combined with check, which refuses what would be lost: leave one of them out",
         )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import (
@@ -61,7 +61,9 @@ async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
     sender = check_sender(request.check, request.sender, chain)
     if not isinstance(request.args, (list, tuple, dict)):
         raise InvalidRequest(
-            f"args {shorten(request.args)} is not a list of arguments, nor an object with their names"
+            field="args",
+            value=request.args,
+            problem="is not a list of arguments, nor an object with their names",
         )
     transaction = await draft_call(
         app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
@@ -86,7 +88,7 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     sender = check_sender(request.check, request.sender, chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
     if not request.calls:
-        raise InvalidRequest("calls is empty, expected 0x hex of at least one call")
+        raise InvalidRequest(field="calls", problem="is empty", expected="0x hex of at least one call")
     given = [parse_hex(call, field=f"calls[{place}]") for place, call in enumerate(request.calls)]
     table = await app.runtime(chain)
     calls = []

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.operations.results import Result
 
@@ -41,10 +41,18 @@ async def open_channels(app: Application, request: OpenChannels) -> Result[Chann
     if relay.role != "relay":
         relays = ", ".join(chain.name for chain in app.registry.all() if chain.role == "relay")
         raise InvalidRequest(
-            f"relay {shorten(request.relay)} is not a relay chain, which alone knows of channels: expected one of: {relays}"
+            field="relay",
+            value=request.relay,
+            problem="is not a relay chain, which alone knows of channels",
+            expected=f"one of: {relays}",
         )
-    expected = f"the number of a parachain, expected 0 to {2**32 - 1}, like 1000"
-    paraid = read_number(request.paraid, field="paraid", expected=expected, most=2**32 - 1)
+    paraid = read_number(
+        request.paraid,
+        field="paraid",
+        kind="the number of a parachain",
+        expected=f"0 to {2**32 - 1}, like 1000",
+        most=2**32 - 1,
+    )
     entries = DIRECTIONS[read_choice(request.direction, field="direction", choices=DIRECTIONS)]
     client = app.client(relay)
     wanted = [("Hrmp", entry, (paraid,)) for entry in entries]

@@ -198,7 +198,9 @@ def read_unsigned(
     if isinstance(extrinsic, Call):
         return extrinsic, data
     if extrinsic.signer is not None:
-        raise InvalidRequest(f"{field} is already signed, expected an unsigned extrinsic or call data")
+        raise InvalidRequest(
+            field=field, problem="is already signed", expected="an unsigned extrinsic or call data"
+        )
     return extrinsic.call, table.encode_call(extrinsic.call)
 
 
@@ -212,19 +214,24 @@ def read_transaction(
         try:
             return decode_extrinsic(table, data)
         except InvalidRequest as error:
-            raise InvalidRequest(f"{field} is not a valid extrinsic of {chain.name}: {error}") from None
+            raise InvalidRequest(
+                field=field, problem=f"is not a valid extrinsic of {chain.name}: {error}"
+            ) from None
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
         if not _is_versioned(data):
-            raise InvalidRequest(f"{field} is not a valid call of {chain.name}: {error}") from None
+            raise InvalidRequest(
+                field=field, problem=f"is not a valid call of {chain.name}: {error}"
+            ) from None
         as_call = error
     try:
         # Its length does not fit, so it cannot be one; but the sentence tells whoever cut it.
         return decode_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"{field} is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})"
+            field=field,
+            problem=f"is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})",
         ) from None
 
 

@@ -26,7 +26,10 @@ def find_payload(
         payload = payload["signer_payload"]
     if not isinstance(payload, Mapping):
         raise InvalidRequest(
-            f"{field} {shorten(given)} is not an object, expected the answer of tx payload, or SignerPayloadJSON"
+            field=field,
+            value=given,
+            problem="is not an object",
+            expected="the answer of tx payload, or SignerPayloadJSON",
         )
     return _chain_of(app, name, payload.get("genesisHash"), field), payload
 
@@ -39,10 +42,12 @@ def _chain_of(app: Application, name: str, genesis: object, field: str) -> "Chai
         return found[0]
     if found:
         raise InvalidRequest(
-            f"chain is missing, and the genesis hash of {field} belongs to several chains: {', '.join(chain.name for chain in found)}"
+            field="chain",
+            problem=f"is missing, and the genesis hash of {field} belongs to several chains: {', '.join(chain.name for chain in found)}",
         )
     raise InvalidRequest(
-        f"chain is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to no known chain"
+        field="chain",
+        problem=f"is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to no known chain",
     )
 
 
@@ -86,7 +91,7 @@ def require_expected(
         signed = decode_signed_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"{field} {shorten(data)} is not a signed extrinsic of {chain.name} ({table}): {error}"
+            field=field, value=data, problem=f"is not a signed extrinsic of {chain.name} ({table}): {error}"
         ) from None
 
     found = find_differences(
@@ -94,16 +99,19 @@ def require_expected(
     )
     if found:
         raise InvalidRequest(
-            f"{field} doesn't match the payload: {'; '.join(each.sentence for each in found)}",
+            field=field,
+            problem=f"doesn't match the payload: {'; '.join(each.sentence for each in found)}",
             details={"differences": [vars(each) for each in found]},
         )
     # What is signed beside the extrinsic, like the genesis hash, only the signature tells.
     try:
         scheme, made = assemble(table, chain, expected, signed.signature, scheme=signed.scheme)
     except InvalidRequest as error:
-        raise InvalidRequest(f"{field} doesn't match the payload: {error}") from None
+        raise InvalidRequest(field=field, problem=f"doesn't match the payload: {error}") from None
     if made != data:
         raise InvalidRequest(
-            f"{field} {shorten(data)} doesn't match the payload: its payload and its signature make another transaction"
+            field=field,
+            value=data,
+            problem="doesn't match the payload: its payload and its signature make another transaction",
         )
     return scheme

@@ -49,7 +49,7 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
         if job.state is JobState.PAUSED:
             return None
         if job.state is JobState.STOPPED:
-            raise Conflict(f"job {job.id} is stopped. Only a running job can be paused")
+            raise Conflict(field="job", problem=f"{job.id} is stopped. Only a running job can be paused")
         paused = replace(job, state=JobState.PAUSED, due=None, changed=now, reason=ON_REQUEST)
         return JobChange(
             job=paused, lines=(f"{PAUSED_LINE}{while_waiting(job)}",), written=now, ends_run=True
@@ -75,7 +75,7 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
         if job.state is JobState.RUNNING:
             return None
         if job.state is JobState.STOPPED:
-            raise Conflict(f"job {job.id} is stopped, not paused. Start it instead")
+            raise Conflict(field="job", problem=f"{job.id} is stopped, not paused. Start it instead")
         _refuse_damaged(job)
         times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
         resumed = replace(
@@ -150,7 +150,7 @@ async def _change(app: Application, id: str, change: Callable[[Job], JobChange |
 
     job = await app.store.change_job(id, note)
     if job is None:
-        raise Conflict(f"job {id} was never started. Start it first")
+        raise Conflict(field="job", problem=f"{id} was never started. Start it first")
     return job, changed
 
 
@@ -165,7 +165,7 @@ async def _planned(app: Application, job: Job, result: str, *, changed: bool) ->
 
 def _refuse_damaged(job: Job) -> None:
     if job.reason == DAMAGED:
-        raise Conflict(f"job {job.id} can't be changed: {DAMAGED}")
+        raise Conflict(field="job", problem=f"{job.id} can't be changed: {DAMAGED}")
 
 
 def _second(moment: int) -> str:

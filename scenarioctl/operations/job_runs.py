@@ -104,7 +104,9 @@ async def span_of_run(app: Application, id: str, run: str | int, *, with_before:
     found = await app.store.last_runs(id, limit=2, before=number + 1)
     if not found or found[0].number != number:
         raise NotFound(
-            f"run {number} of scenario {shorten(id)} is not stored. List its runs with `job runs`."
+            field="run",
+            value=number,
+            problem=f"of scenario {shorten(id)} is not stored. List its runs with `job runs`.",
         )
     first = found[0].started
     if with_before:
@@ -114,5 +116,5 @@ async def span_of_run(app: Application, id: str, run: str | int, *, with_before:
 
 def read_run(value: str | int, *, field: str) -> int:
     return read_number(
-        value, field=field, expected="the number of a run, expected one of `job runs`", most=_NUMBER_MAX - 1
+        value, field=field, kind="the number of a run", expected="one of `job runs`", most=_NUMBER_MAX - 1
     )

@@ -40,7 +40,9 @@ async def send_test_notification(app: Application, request: SendTestNotification
     """Send a notification of the event `test`; if one is not delivered, its error has `deliveries` too."""
     targets = read_targets(request.target, field="target") if request.target else app.settings.notify
     if not targets:
-        raise InvalidRequest("notify is not set in config.toml, expected a target to send the test to")
+        raise InvalidRequest(
+            field="notify", problem="is not set in config.toml", expected="a target to send the test to"
+        )
     id = new_id()
     deliveries = await asyncio.gather(*(_deliver(app, each, id) for each in targets))
     failed = [each for each in deliveries if each["error"]]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_number
 from scenarioctl.operations.results import Result
 
@@ -61,10 +61,12 @@ def read_request(app: Application, request: QueryChain) -> "Query":
         value = getattr(request, field)
         if not isinstance(value, str) or not value.strip():
             raise InvalidRequest(
-                f"{field} {shorten(value)} is not a name, expected one like System or Account"
+                field=field, value=value, problem="is not a name", expected="one like System or Account"
             )
     if not isinstance(request.params, (list, tuple)):
-        raise InvalidRequest(f"params {shorten(request.params)} is not a list, expected one like [1984]")
+        raise InvalidRequest(
+            field="params", value=request.params, problem="is not a list", expected="one like [1984]"
+        )
     return Query(
         chain=app.registry.find(request.chain),
         pallet_name=request.pallet_name.strip(),
@@ -78,5 +80,11 @@ def entry_limit(value: int | str) -> int:
     """Return the largest number of entries to read."""
     from scenarioctl.transactions.runtime_query import LARGEST_LIMIT
 
-    expected = f"a number of entries, expected 1 to {LARGEST_LIMIT}"
-    return read_number(value, field="limit", expected=expected, least=1, most=LARGEST_LIMIT)
+    return read_number(
+        value,
+        field="limit",
+        kind="a number of entries",
+        expected=f"1 to {LARGEST_LIMIT}",
+        least=1,
+        most=LARGEST_LIMIT,
+    )

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.operations.job_runs import span_of_run
 from scenarioctl.operations.lost_cursors import NumberedRow
 from scenarioctl.stores.job_texts import PORTION
 
-_EXPECTED = "expected a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
+_EXPECTED = "a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
 #: Rows in a portion that is looked through.
 _PORTION = 1000
 #: Log lines in a portion that is read, each of at most 4 KiB.  So few are read on the event loop.
@@ -42,7 +42,7 @@ L = TypeVar("L", LogLine, MempoolEntry)
 
 def read_number_of(value: object, *, field: str) -> int:
     """Return `after`, `limit` or `tail`; 0 if it is left out."""
-    return read_number(value or 0, field=field, expected="a number, expected 0 or more")
+    return read_number(value or 0, field=field, kind="a number", expected="0 or more")
 
 
 def read_since(value: object, *, now: int) -> int:
@@ -55,7 +55,9 @@ def read_since(value: object, *, now: int) -> int:
             return now - read_duration(text, field="since")
         moment = datetime.fromisoformat(text)
     except (InvalidRequest, ValueError):
-        raise InvalidRequest(f"since {shorten(value)} cannot be read, {_EXPECTED}") from None
+        raise InvalidRequest(
+            field="since", value=value, problem="cannot be read", expected=_EXPECTED
+        ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1) * 1000

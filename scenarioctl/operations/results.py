@@ -88,4 +88,4 @@ class Done(TypedDict):
 
 def read_page_size(value: int | str) -> int:
     """Return the largest number of rows of a page; the store refuses a number that is too large."""
-    return read_number(value, field="limit", expected="a page size, expected 1 to 1000")
+    return read_number(value, field="limit", kind="a page size", expected="1 to 1000")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, TooLarge
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
@@ -76,7 +76,7 @@ class TagScenario:
 async def tag_scenario(app: Application, request: TagScenario) -> Result[Labels]:
     added, removed = read_tags(request.tags, field="tags"), read_tags(request.remove, field="remove")
     if both := sorted(set(added) & set(removed)):
-        raise InvalidRequest(f"remove {shorten(both[0])} is also a tag to add: omit one of them")
+        raise InvalidRequest(field="remove", value=both[0], problem="is also a tag to add: omit one of them")
 
     def tag(diagram: Diagram) -> tuple[str, list[str]]:
         return diagram.name, read_tags(sorted({*diagram.tags, *added} - {*removed}), field="tags")
@@ -313,7 +313,9 @@ def _read_content(content: object) -> dict[str, Any] | str:
         else:
             return content
     if not isinstance(content, dict):
-        raise InvalidRequest(f"content is {name_of(content)}, expected a flow file or a diagram")
+        raise InvalidRequest(
+            field="content", problem=f"is {name_of(content)}", expected="a flow file or a diagram"
+        )
     return content
 
 

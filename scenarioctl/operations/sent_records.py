@@ -316,7 +316,9 @@ async def find_signed_step(app: Application, scenario: str, step: int | str) -> 
 
     if scenario == "":
         if step != "":
-            raise InvalidRequest(f"step {shorten(step)} needs a scenario, expected its id in scenario")
+            raise InvalidRequest(
+                field="step", value=step, problem="needs a scenario", expected="its id in scenario"
+            )
         return "", ""
     diagram = await open_scenario(app, scenario)
     return scenario, "" if step == ALL else find_drafting_node(diagram, step)

@@ -96,7 +96,9 @@ def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
         return signature, b""
     if request.scheme != "":
         raise InvalidRequest(
-            f"scheme {shorten(request.scheme)} cannot be combined with signed_transaction, which says it itself: leave it out"
+            field="scheme",
+            value=request.scheme,
+            problem="cannot be combined with signed_transaction, which says it itself: leave it out",
         )
     return b"", parse_hex(request.signed_transaction, field="signed_transaction")
 
@@ -126,13 +128,17 @@ async def _read_tx(
     from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, read_payload
 
     if not request.tx:
-        raise InvalidRequest("tx is missing, expected 0x hex of an unsigned transaction, or a payload")
+        raise InvalidRequest(
+            field="tx", problem="is missing", expected="0x hex of an unsigned transaction, or a payload"
+        )
     if not request.chain:
-        raise InvalidRequest("chain is missing, expected the chain that tx is signed for")
+        raise InvalidRequest(field="chain", problem="is missing", expected="the chain that tx is signed for")
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     if not request.sender:
-        raise InvalidRequest("sender is missing, expected the account that signed: SS58 or 0x public key")
+        raise InvalidRequest(
+            field="sender", problem="is missing", expected="the account that signed: SS58 or 0x public key"
+        )
     account = chain.account_format.parse(request.sender, field="sender")
     table = await app.runtime(chain)
     payload = await read_aside(app, data, read_payload, table, chain, data, account)
@@ -142,10 +148,10 @@ async def _read_tx(
     extrinsic = await read_aside(app, data, read_transaction, table, chain, data)
     if not isinstance(extrinsic, Call):
         if extrinsic.signer is not None:
-            raise InvalidRequest("tx is already signed, broadcast it as it is")
+            raise InvalidRequest(field="tx", problem="is already signed, broadcast it as it is")
         data = table.encode_call(extrinsic.call)
     if request.nonce in (None, ""):
-        raise InvalidRequest("nonce is missing, expected the one that was signed")
+        raise InvalidRequest(field="nonce", problem="is missing", expected="the one that was signed")
     # What was signed is not for the chain to complete: what is left out here was left out there.
     options = await signing_options(
         app,
@@ -168,14 +174,17 @@ async def _read_wallet_payload(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
     if request.tx:
-        raise InvalidRequest("tx and payload are both given, expected only one")
+        raise InvalidRequest(field="tx", problem="and payload are both given", expected="only one")
     _refuse_beside(request, "payload")
     chain, given = find_payload(app, request.payload, field="payload", chain=request.chain)
     table = await app.runtime(chain)
     to_sign = await read_expected(app, chain, table, given, field="payload")
     if request.sender and chain.account_format.parse(request.sender, field="sender") != to_sign.account:
         raise InvalidRequest(
-            f"sender {shorten(request.sender, 80)} is not the account of payload, which has the address {shorten(given.get('address'), 80)}"
+            field="sender",
+            value=request.sender,
+            limit=80,
+            problem=f"is not the account of payload, which has the address {shorten(given.get('address'), 80)}",
         )
     return chain, to_sign, table
 
@@ -185,4 +194,6 @@ def _refuse_beside(request: AssembleTransaction, what: str) -> None:
     for name in _IN_A_PAYLOAD:
         value = getattr(request, name)
         if value not in (None, "", 0, "0"):
-            raise InvalidRequest(f"{name} {shorten(value)} cannot be combined with {what}: leave it out")
+            raise InvalidRequest(
+                field=name, value=value, problem=f"cannot be combined with {what}: leave it out"
+            )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
 
@@ -162,7 +162,9 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     tip = parse_raw(request.tip, field="tip", zero=True)
     if not (native := app.assets.native(chain)).can_exist(tip):
         raise InvalidRequest(
-            f"tip {shorten(request.tip)} is {native.amount(tip)}, more than can exist: check its digits"
+            field="tip",
+            value=request.tip,
+            problem=f"is {native.amount(tip)}, more than can exist: check its digits",
         )
     if offline:
         options = _options_as_given(chain, nonce, genesis_hash, era, block, block_hash)
@@ -210,7 +212,7 @@ def parse_sender(sender: str, chain: "Chain | None" = None) -> bytes:
     from scenarioctl.chains.addresses import ACCOUNT_ID_32
 
     if not sender:
-        raise InvalidRequest("sender is missing, expected the account that will sign")
+        raise InvalidRequest(field="sender", problem="is missing", expected="the account that will sign")
     return (ACCOUNT_ID_32 if chain is None else chain.account_format).parse(sender, field="sender")
 
 
@@ -244,8 +246,10 @@ def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> b
     given = parse_hash(request.genesis, field="genesis") if request.genesis else None
     if not offline and given and known and given != known:
         raise InvalidRequest(
-            f"genesis {shorten(request.genesis, 80)} is not that of {chain.name}, which is connected: leave it out, "
-            "or pass --offline and the values of the other chain"
+            field="genesis",
+            value=request.genesis,
+            limit=80,
+            problem=f"is not that of {chain.name}, which is connected: leave it out, or pass --offline and the values of the other chain",
         )
     return given or known
 
@@ -261,13 +265,15 @@ def _parse_block(
         return _read_u32(request.block, field="block"), block_hash
     if request.block not in (None, ""):
         raise InvalidRequest(
-            f"block {shorten(request.block)} cannot be combined with an immortal era, which starts at the genesis block: "
-            "leave it out, or pass an era"
+            field="block",
+            value=request.block,
+            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
         )
     if block_hash and block_hash != genesis_hash:
         raise InvalidRequest(
-            f"block_hash {shorten(request.block_hash)} cannot be combined with an immortal era, which starts at the genesis "
-            "block: leave it out, or pass an era"
+            field="block_hash",
+            value=request.block_hash,
+            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
         )
     return None, None
 
@@ -285,7 +291,9 @@ def _options_as_given(
     from scenarioctl.transactions.signing.payload import SigningOptions
 
     if genesis_hash is None:
-        raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
+        raise InvalidRequest(
+            field="genesis", problem=f"is missing, the genesis hash of {chain.name} is not in the registry"
+        )
     if nonce is None:
         raise ChainUnreachable(
             f"the sender's nonce is not read from {chain.name} offline: pass it with --nonce"
@@ -295,11 +303,13 @@ def _options_as_given(
     if isinstance(era, int):
         if block is None:
             raise InvalidRequest(
-                "block is missing, a mortal era needs the number of the block it starts from"
+                field="block", problem="is missing, a mortal era needs the number of the block it starts from"
             )
         era = encode_era(era, block)
     if block_hash is None:
-        raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
+        raise InvalidRequest(
+            field="block_hash", problem="is missing, a mortal era needs the hash of the block it starts from"
+        )
     return SigningOptions(
         nonce=nonce,
         genesis_hash=genesis_hash,
@@ -317,7 +327,10 @@ def parse_metadata_hash(value: object) -> bytes | str:
         return value
     if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
         raise InvalidRequest(
-            f"metadata_hash {shorten(value)} is not a hash, expected auto, off, or 0x and 64 hex digits"
+            field="metadata_hash",
+            value=value,
+            problem="is not a hash",
+            expected="auto, off, or 0x and 64 hex digits",
         )
     return parse_hash(value, field="metadata_hash")
 
@@ -332,11 +345,17 @@ def parse_era_choice(value: object) -> bytes | int:
     period = read_digits(text)
     if period is None:
         raise InvalidRequest(
-            f"era {shorten(value)} is not an era, expected immortal, a period in blocks like 64, or 0x hex"
+            field="era",
+            value=value,
+            problem="is not an era",
+            expected="immortal, a period in blocks like 64, or 0x hex",
         )
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(
-            f"era {shorten(value)} is not a period, expected a power of two from 4 to 65536, like 64"
+            field="era",
+            value=value,
+            problem="is not a period",
+            expected="a power of two from 4 to 65536, like 64",
         )
     return period
 
@@ -354,4 +373,4 @@ def _read_u32(value: object, *, field: str) -> int | None:
     """Return a count of transactions or the number of a block; None if it is left out."""
     if value is None or value == "":
         return None
-    return read_number(value, field=field, expected="a whole number from 0 to 4294967295", most=2**32 - 1)
+    return read_number(value, field=field, kind="a whole number from 0 to 4294967295", most=2**32 - 1)

@@ -105,7 +105,9 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
         if await app.aside(_same_diagram, stored, scenario):
             return False
         raise Conflict(
-            f"scenario {id!r} is already stored with another diagram. Delete it, or import this diagram without an id."
+            field="scenario",
+            value=id,
+            problem="is already stored with another diagram. Delete it, or import this diagram without an id.",
         ) from None
     return True
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
@@ -98,11 +98,14 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
     given = [name for name in (*_TRANSFER, "relayer_fee") if getattr(request, name) != ""]
     if request.tx and given:
         raise InvalidRequest(
-            f"tx and {given[0]} exclude each other: pass a transaction and its chain, or a transfer"
+            field="tx",
+            problem=f"and {given[0]} exclude each other: pass a transaction and its chain, or a transfer",
         )
     if request.tx and request.remote_fee_asset != "":
         raise InvalidRequest(
-            f"remote_fee_asset {shorten(request.remote_fee_asset)} belongs to a transfer: tx says itself what pays on the destination"
+            field="remote_fee_asset",
+            value=request.remote_fee_asset,
+            problem="belongs to a transfer: tx says itself what pays on the destination",
         )
     sender = parse_sender(request.sender, _signing_chain(app, request))
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
@@ -121,10 +124,12 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
     for name in _TRANSFER:
         if getattr(request, name) == "":
             raise InvalidRequest(
-                f"{name} is missing, expected a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}"
+                field=name,
+                problem="is missing",
+                expected=f"a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}",
             )
     if request.chain:
-        raise InvalidRequest("chain belongs to tx; a transfer has sourchain and destchain")
+        raise InvalidRequest(field="chain", problem="belongs to tx; a transfer has sourchain and destchain")
     return await draft_requested(app, request, sender)
 
 
@@ -135,7 +140,7 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
 
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
-        raise InvalidRequest("chain is missing, expected the chain of tx")
+        raise InvalidRequest(field="chain", problem="is missing", expected="the chain of tx")
     chain = app.registry.find(request.chain)
     # A check is nothing without the chain.
     table = await app.client(chain).table()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
@@ -112,7 +112,11 @@ def read_hash(text: str) -> str:
     data = from_hex(text)
     if data is None or len(data) != 32:
         raise InvalidRequest(
-            f"hash {shorten(text, 80)} is not the hash of a transaction, expected 0x and 64 hex digits"
+            field="hash",
+            value=text,
+            limit=80,
+            problem="is not the hash of a transaction",
+            expected="0x and 64 hex digits",
         )
     return "0x" + data.hex()
 

@@ -14,7 +14,7 @@ from scenarioctl.actions.fields import (
     read_xcm_version,
 )
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
@@ -149,13 +149,18 @@ def _read_relayer_fee(
         return None
     if not destination.is_ethereum:
         raise InvalidRequest(
-            f"relayer_fee {shorten(given)} is only for transfers to ethereum: leave it out to {destination.name}"
+            field="relayer_fee",
+            value=given,
+            problem=f"is only for transfers to ethereum: leave it out to {destination.name}",
         )
     if is_maximum(request.amount):
-        raise InvalidRequest("amount max cannot be combined with relayer_fee, expected a number")
+        raise InvalidRequest(
+            field="amount", problem="max cannot be combined with relayer_fee", expected="a number"
+        )
     _, amount = read_tokens(given, app.assets.native(destination), "relayer_fee")
     if not request.sender:
         raise InvalidRequest(
-            "sender is missing: relayer_fee needs the account that will sign, which gets back what the fees leave"
+            field="sender",
+            problem="is missing: relayer_fee needs the account that will sign, which gets back what the fees leave",
         )
     return amount

@@ -55,18 +55,22 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
     given = [name for name in ("tx", "scenario", "job") if getattr(request, name)]
     if not given:
         raise InvalidRequest(
-            "tx is missing, expected 0x hex of an unsigned transaction, the id of a scenario, or a job and its draft"
+            field="tx",
+            problem="is missing",
+            expected="0x hex of an unsigned transaction, the id of a scenario, or a job and its draft",
         )
     if len(given) > 1:
-        raise InvalidRequest(f"{given[0]} and {given[1]} are both given, expected only one")
+        raise InvalidRequest(field=given[0], problem=f"and {given[1]} are both given", expected="only one")
     if request.chain and not request.tx:
         raise InvalidRequest(
-            f"chain {shorten(request.chain)} cannot be combined with {given[0]}, which has its own chain: omit it"
+            field="chain",
+            value=request.chain,
+            problem=f"cannot be combined with {given[0]}, which has its own chain: omit it",
         )
     for name, of in (("step", "scenario"), ("draft", "job")):
         if getattr(request, name) != "" and not getattr(request, of):
             raise InvalidRequest(
-                f"{name} {shorten(getattr(request, name))} needs a {of}, expected its id in {of}"
+                field=name, value=getattr(request, name), problem=f"needs a {of}", expected=f"its id in {of}"
             )
     if request.scenario:
         return await _from_scenario(app, request)
@@ -74,7 +78,7 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
         return await _from_job(app, request)
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
-        raise InvalidRequest("chain is missing, expected the chain that tx is for")
+        raise InvalidRequest(field="chain", problem="is missing", expected="the chain that tx is for")
     return await _read(app, app.registry.find(request.chain), data)
 
 
@@ -114,16 +118,16 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     draft, name = entry.draft, f"draft {entry.seq} of job {shorten(entry.job)}"
     if draft.spec_version is None:
         what = NO_TRANSACTION if draft.tx == NO_TRANSACTION else f"a {draft.tx_type}"
-        raise InvalidRequest(f"{name} is not a transaction: {what}")
+        raise InvalidRequest(field=name, problem=f"is not a transaction: {what}")
     if entry.flag:
-        raise Conflict(f"{name} must not be signed: {entry.flag}")
+        raise Conflict(field=name, problem=f"must not be signed: {entry.flag}")
     chain = app.registry.find(draft.chain)
     unsigned = await _read(app, chain, parse_hex(draft.tx, field="tx"))
     if unsigned.table.spec_version != draft.spec_version:
         old = app.older_runtime(chain, draft.spec_version)
         reason = explain_incompatibility(old, unsigned.table, draft.tx, spec_version=draft.spec_version)
         if reason:
-            raise Conflict(f"{name} must not be signed: {reason}")
+            raise Conflict(field=name, problem=f"must not be signed: {reason}")
     late: tuple[str, ...] = ()
     if draft.expires is not None and app.clock() >= draft.expires:
         late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
@@ -147,14 +151,16 @@ async def _find_draft(app: Application, request: TransactionSource) -> "MempoolE
         entries = await app.store.read_mempool(request.job)
         drafted = [entry for entry in entries if entry.draft.spec_version is not None]
         if not drafted:
-            raise NotFound(f"job {shorten(request.job)} has no drafted transaction in its mempool")
+            raise NotFound(
+                field="job", value=request.job, problem="has no drafted transaction in its mempool"
+            )
         return drafted[-1]
     return await find_draft(app, request.job, request.draft)
 
 
 async def find_draft(app: Application, job: str, draft: int | str) -> "MempoolEntry":
     """Return the draft of *job* with the number *draft*; NotFound if its mempool doesn't have it."""
-    seq = read_number(draft, field="draft", expected="the number of a draft, expected its seq in the mempool")
+    seq = read_number(draft, field="draft", kind="the number of a draft", expected="its seq in the mempool")
     found = await app.store.read_mempool(job, after=max(seq - 1, 0), limit=1)
     if not found or found[0].seq != seq:
         raise NotFound(

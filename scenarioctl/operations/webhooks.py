@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, WebhookEvent
@@ -104,7 +104,7 @@ class ReplayEvent:
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    number = read_number(request.id, field="id", expected="the number of an event, expected one like 17")
+    number = read_number(request.id, field="id", kind="the number of an event", expected="one like 17")
     event = await app.store.get_event(number)
     return await _keep(app, event.uuid, event.content)
 
@@ -126,11 +126,11 @@ def _check_uuid(value: str) -> str:
     from scenarioctl.actions.webhook import parse_uuid
 
     if not value:
-        raise InvalidRequest("uuid is empty, expected the UUID of a webhook")
+        raise InvalidRequest(field="uuid", problem="is empty", expected="the UUID of a webhook")
     try:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:
-        raise NotFound(f"webhook {shorten(value)} is not in any stored scenario") from None
+        raise NotFound(field="webhook", value=value, problem="is not in any stored scenario") from None
 
 
 #: By store that is open in this process.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 
 #: RFC 6890, later registrations, and metadata services of clouds. Python's own list differs between versions.
 _REFUSED_V4 = tuple(
@@ -70,7 +70,10 @@ class Guard:
         name = _plain(text)
         if not name or "/" in text or not _HOST_CHARACTERS.issuperset(name):
             raise InvalidRequest(
-                f"private_targets {shorten(target)} is not a host or a network, expected one like 10.1.2.0/24 or printer.lan"
+                field="private_targets",
+                value=target,
+                problem="is not a host or a network",
+                expected="one like 10.1.2.0/24 or printer.lan",
             )
         self._hosts.add(name)
 

@@ -168,20 +168,28 @@ def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
     for name, table in tables.items():
         if not _TOKEN_NAME.fullmatch(name):
             raise InvalidRequest(
-                f"tokens.{shorten(name)} is not a token name, expected 1 to 64 letters, digits, - or _"
+                field=f"tokens.{shorten(name)}",
+                problem="is not a token name",
+                expected="1 to 64 letters, digits, - or _",
             )
         if not isinstance(table, Mapping):
-            raise InvalidRequest(f"tokens.{name} is not a table, expected [tokens.{name}]")
+            raise InvalidRequest(
+                field=f"tokens.{name}", problem="is not a table", expected=f"[tokens.{name}]"
+            )
         for key in table:
             if key not in ("sha256", "scopes"):
                 raise InvalidRequest(
-                    f"tokens.{name} has the unknown key {shorten(key)}, expected sha256 and scopes"
+                    field=f"tokens.{name}",
+                    problem=f"has the unknown key {shorten(key)}",
+                    expected="sha256 and scopes",
                 )
         digest = table.get("sha256")
         if not isinstance(digest, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", digest):
             # Don't show the value: it may be the token itself.
             raise InvalidRequest(
-                f"tokens.{name}.sha256 is not the hash of a token, expected 64 hex digits. Make one with scenarioctl config token {name}"
+                field=f"tokens.{name}.sha256",
+                problem="is not the hash of a token",
+                expected=f"64 hex digits. Make one with scenarioctl config token {name}",
             )
         tokens.append(
             Token(
@@ -197,12 +205,17 @@ def read_scopes(value: object, *, field: str) -> list[str]:
     """Return the scopes in the list *value*, in the order of SCOPES, or raise InvalidRequest."""
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a list of scopes, expected some of: {', '.join(SCOPES)}"
+            field=field,
+            value=value,
+            problem="is not a list of scopes",
+            expected=f"some of: {', '.join(SCOPES)}",
         )
     for scope in value:
         if scope not in SCOPES:
             raise InvalidRequest(
-                f"{field} has the unknown scope {shorten(scope)}, expected some of: {', '.join(SCOPES)}"
+                field=field,
+                problem=f"has the unknown scope {shorten(scope)}",
+                expected=f"some of: {', '.join(SCOPES)}",
             )
     return [scope for scope in SCOPES if scope in value]
 
@@ -219,8 +232,9 @@ def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> Non
     """Raise InvalidRequest if other machines can reach the addresses *exposed* without a token, unless *force*."""
     if exposed and not access.tokens and not force:
         raise InvalidRequest(
-            f"listen {shorten(exposed[0])} is reachable from other machines and no token is configured: anyone there could "
-            "create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force"
+            field="listen",
+            value=exposed[0],
+            problem="is reachable from other machines and no token is configured: anyone there could create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force",
         )
 
 
@@ -277,7 +291,9 @@ def read_hosts(hosts: Iterable[str]) -> frozenset[str]:
         matched = _HOST.fullmatch(host)
         if matched is None:
             raise InvalidRequest(
-                f"hosts holds {shorten(host)}, which is not a host name, expected one like daemon.example.org"
+                field="hosts",
+                problem=f"holds {shorten(host)}, which is not a host name",
+                expected="one like daemon.example.org",
             )
         names.add(matched[1].lower().rstrip("."))
     return frozenset(names)
@@ -288,11 +304,13 @@ def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[s
     for origin in origins:
         if origin == "*" and not tokens:
             raise InvalidRequest(
-                "cors holds '*' and no token is configured: every web page could call the daemon. Name the origins, "
-                "or make a token with scenarioctl config token NAME"
+                field="cors",
+                problem="holds '*' and no token is configured: every web page could call the daemon. Name the origins, or make a token with scenarioctl config token NAME",
             )
         if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
             raise InvalidRequest(
-                f"cors holds {shorten(origin)}, which is not an origin, expected one like https://app.example.org"
+                field="cors",
+                problem=f"holds {shorten(origin)}, which is not an origin",
+                expected="one like https://app.example.org",
             )
     return frozenset(origin.lower() for origin in origins)

@@ -110,7 +110,8 @@ class Decoder:
                 value = _from_text(shape, text)
                 if name in found and found[name] != value:
                     raise InvalidRequest(
-                        f"{name} is given twice, as {shorten(found[name])} and as {shorten(value)}; give it once"
+                        field=name,
+                        problem=f"is given twice, as {shorten(found[name])} and as {shorten(value)}; give it once",
                     )
             found[name] = value
         return found
@@ -122,7 +123,8 @@ class Decoder:
         for name, value in query.items():
             if name in body and body[name] != value:
                 raise InvalidRequest(
-                    f"{name} is {shorten(body[name])} in the body and {shorten(value)} in the query string; give it once"
+                    field=name,
+                    problem=f"is {shorten(body[name])} in the body and {shorten(value)} in the query string; give it once",
                 )
         return {**query, **body}
 
@@ -146,11 +148,11 @@ class Decoder:
             shape = self.shapes[name]
             if not _fits(value, shape):
                 raise InvalidRequest(
-                    f"{name} {_show(value)} is {_kind_of(value)}, expected {shape.wanted}"
+                    field=name, problem=f"{_show(value)} is {_kind_of(value)}", expected=shape.wanted
                 ) from None
         # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
-        raise InvalidRequest(f"{name} has an unsupported type") from None
+        raise InvalidRequest(field=name, problem="has an unsupported type") from None
 
     def _rename(self, given: dict[str, Any]) -> dict[str, Any]:
         renamed = dict(given)
@@ -160,7 +162,8 @@ class Decoder:
             value = renamed.pop(alias)
             if name in renamed and (renamed[name] != value or type(renamed[name]) is not type(value)):
                 raise InvalidRequest(
-                    f"{name} {_show(renamed[name])} and {alias} {_show(value)} are the same field and differ; give one of them"
+                    field=name,
+                    problem=f"{_show(renamed[name])} and {alias} {_show(value)} are the same field and differ; give one of them",
                 )
             renamed[name] = value
         for name in renamed:
@@ -170,7 +173,7 @@ class Decoder:
 
     def _refuse_unknown(self, name: str) -> None:
         if name in self.in_path:
-            raise InvalidRequest(f"{name} is already in the path; leave it out")
+            raise InvalidRequest(field=name, problem="is already in the path; leave it out")
         otherwise = f"expected one of: {', '.join(self.given)}" if self._known else "expected none"
         hint = suggest(name, list(self._known), otherwise=otherwise)
         raise InvalidRequest(f"unknown field {shorten(name)}; {hint}")
@@ -178,7 +181,7 @@ class Decoder:
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:
         for name, shape in self.given.items():
             if shape.required and name not in given:
-                raise InvalidRequest(f"{name} is missing, expected {shape.wanted}")
+                raise InvalidRequest(field=name, problem="is missing", expected=shape.wanted)
 
     def _with_fields(self) -> str:
         if not self.given:

@@ -23,7 +23,7 @@ _FIRST = 3
 _PATH_MAX = 107
 #: Seconds to wait for another daemon that is creating its sockets. Its probe of an old socket may take one second.
 _LOCK_SECONDS = 5.0
-_EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
+_EXPECTED = "HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,31 +68,39 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
     if text.startswith("unix:"):
         path = text.removeprefix("unix:")
         if not path or "\0" in path:
-            raise InvalidRequest(f"{field} {shorten(text)} has no path; {_EXPECTED}")
+            raise InvalidRequest(field=field, value=text, problem="has no path", expected=_EXPECTED)
         path = str(Path(path).expanduser())
         if len(os.fsencode(path)) > _PATH_MAX:
             raise InvalidRequest(
-                f"{field} {shorten(text, 140)} is too long for a socket, expected a path of at most {_PATH_MAX} bytes"
+                field=field,
+                value=text,
+                limit=140,
+                problem="is too long for a socket",
+                expected=f"a path of at most {_PATH_MAX} bytes",
             )
         return Address(path=path)
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
-        raise InvalidRequest(f"{field} {shorten(text)} has no port from 0 to 65535; {_EXPECTED}")
+        raise InvalidRequest(
+            field=field, value=text, problem="has no port from 0 to 65535", expected=_EXPECTED
+        )
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
         try:
             ipaddress.IPv6Address(host)
         except ValueError:
-            raise InvalidRequest(f"{field} {shorten(text)} is not an IPv6 address; {_EXPECTED}") from None
+            raise InvalidRequest(
+                field=field, value=text, problem="is not an IPv6 address", expected=_EXPECTED
+            ) from None
     elif not host or not all(letter.isascii() and (letter.isalnum() or letter in ".-_") for letter in host):
-        raise InvalidRequest(f"{field} {shorten(text)} has no host; {_EXPECTED}")
+        raise InvalidRequest(field=field, value=text, problem="has no host", expected=_EXPECTED)
     return Address(host=host, port=int(port))
 
 
 def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[ListeningSocket]:
     """Listen at all of *addresses*, or raise InvalidRequest or Conflict and listen at none."""
     if not addresses:
-        raise InvalidRequest(f"{field} is empty; {_EXPECTED}")
+        raise InvalidRequest(field=field, problem="is empty", expected=_EXPECTED)
     opened: list[ListeningSocket] = []
     try:
         for text in addresses:
@@ -114,7 +122,9 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[ListeningSo
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
-        raise InvalidRequest(f"{field} {shorten(text)} has an unknown host: {error.strerror}") from None
+        raise InvalidRequest(
+            field=field, value=text, problem=f"has an unknown host: {error.strerror}"
+        ) from None
     opened: list[ListeningSocket] = []
     port = address.port
     problem: OSError | None = None
@@ -207,7 +217,10 @@ def _remove_stale(path: Path, text: str, field: str) -> None:
         return
     if not stat.S_ISSOCK(mode):
         raise Conflict(
-            f"{field} {shorten(text, 140)} exists and is not a socket; remove it or choose another path"
+            field=field,
+            value=text,
+            limit=140,
+            problem="exists and is not a socket; remove it or choose another path",
         )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
@@ -224,15 +237,22 @@ def _remove_stale(path: Path, text: str, field: str) -> None:
 def _unusable(text: str, field: str, error: OSError | None) -> Exception:
     code = error.errno if error else None
     if code == errno.EADDRINUSE:
-        return Conflict(f"{field} {shorten(text, 140)} is in use: another program listens there")
+        return Conflict(
+            field=field, value=text, limit=140, problem="is in use: another program listens there"
+        )
     if code == errno.EACCES and not text.startswith("unix:"):
         return InvalidRequest(
-            f"{field} {shorten(text)} is not permitted: ports below 1024 need root or a systemd socket"
+            field=field,
+            value=text,
+            problem="is not permitted: ports below 1024 need root or a systemd socket",
         )
     if code == errno.EADDRNOTAVAIL:
-        return InvalidRequest(f"{field} {shorten(text)} is not an address of this machine")
+        return InvalidRequest(field=field, value=text, problem="is not an address of this machine")
     return InvalidRequest(
-        f"{field} {shorten(text, 140)} cannot be used: {(error and error.strerror) or 'it has no address'}"
+        field=field,
+        value=text,
+        limit=140,
+        problem=f"cannot be used: {(error and error.strerror) or 'it has no address'}",
     )
 
 

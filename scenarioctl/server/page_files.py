@@ -7,7 +7,7 @@ from io import BytesIO
 
 from aiohttp import web
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.server.bodies import ask_for_body, check_type, read_body
 from scenarioctl.server.context import Route, ServerContext
@@ -115,7 +115,7 @@ def _read_hex(value: object) -> bytes:
     except ValueError:
         pass
     raise InvalidRequest(
-        f"payload {shorten(value)} is not hex, expected the vault_payload of /api/tx/payload"
+        field="payload", value=value, problem="is not hex", expected="the vault_payload of /api/tx/payload"
     )
 
 

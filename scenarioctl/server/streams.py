@@ -312,7 +312,9 @@ def read_position(text: str) -> Position:
     numbers = [number for part in parts if (number := read_digits(part, longest=18)) is not None]
     if len(parts) == len(numbers) == 2:
         return Position(log=numbers[0], mempool=numbers[1])
-    raise InvalidRequest(f"after {shorten(text)} is not an event id, expected one like 17.4, or now")
+    raise InvalidRequest(
+        field="after", value=text, problem="is not an event id", expected="one like 17.4, or now"
+    )
 
 
 def _read_tail(value: str | int) -> int | None:
@@ -320,7 +322,7 @@ def _read_tail(value: str | int) -> int | None:
     if value == "":
         return None
     return read_number(
-        value, field="tail", expected=f"a number of lines, expected 0 to {TAIL_MAX}", most=TAIL_MAX
+        value, field="tail", kind="a number of lines", expected=f"0 to {TAIL_MAX}", most=TAIL_MAX
     )
 
 

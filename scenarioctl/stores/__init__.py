@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.config import is_server
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
     Job,
     Retention,
@@ -170,7 +170,7 @@ async def create_store(location: str, *, grant: str = "") -> bool:
         return await initialize(ServerSettings(url=location, role="init"), grant=grant)
     if grant:
         raise InvalidRequest(
-            f"grant {shorten(grant)} needs a store on a server, expected a postgresql:// URL"
+            field="grant", value=grant, problem="needs a store on a server", expected="a postgresql:// URL"
         )
     is_new = not Path(location).exists()
     await open_store(location).close()
@@ -199,11 +199,15 @@ def file_path(location: str) -> Path:
     if separator:
         # The rest of a URL may hold a password.
         raise InvalidRequest(
-            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file or a"
-            " postgresql:// URL"
+            field="store",
+            value=scheme + "://…",
+            problem="is a URL of an unsupported kind",
+            expected="the path of a file or a postgresql:// URL",
         )
     if not location or "\0" in location:
-        raise InvalidRequest(f"store {shorten(location)} is not a path, expected one like scenarios.db")
+        raise InvalidRequest(
+            field="store", value=location, problem="is not a path", expected="one like scenarios.db"
+        )
     return Path(location)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.stores.validation import INTEGER_MAX, check_text
 
 #: The bits of a row's number below the timeline of the server that has given it out.
@@ -76,11 +76,16 @@ def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = Tru
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
         sound = False
     if not sound:
-        raise InvalidRequest(f"after {shorten(cursor)} is not a cursor, expected the `next` of another page")
+        raise InvalidRequest(
+            field="after", value=cursor, problem="is not a cursor", expected="the `next` of another page"
+        )
     if (given, direction) != (sort, descending):
         order = f"{given} {'descending' if direction else 'ascending'}"
         raise InvalidRequest(
-            f"after {shorten(cursor)} belongs to a list sorted by {order}, expected that order again"
+            field="after",
+            value=cursor,
+            problem=f"belongs to a list sorted by {order}",
+            expected="that order again",
         )
     return list(key)
 

@@ -1,6 +1,6 @@
 """What every store refuses, in the same sentences."""
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten, suggest
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario
 
@@ -22,13 +22,13 @@ def check_scenario(scenario: StoredScenario) -> None:
     check_storable(scenario.name, field="name")
     for chain in scenario.chains:
         if not check_storable(chain, field="chain"):
-            raise InvalidRequest("chain '' is empty, expected a chain's name")
+            raise InvalidRequest(field="chain", value="", problem="is empty", expected="a chain's name")
     for uuid in scenario.webhooks:
         if not check_storable(uuid, field="webhook"):
-            raise InvalidRequest("webhook '' is empty, expected a webhook's uuid")
+            raise InvalidRequest(field="webhook", value="", problem="is empty", expected="a webhook's uuid")
     for tag in scenario.tags:
         if not check_storable(tag, field="tag"):
-            raise InvalidRequest("tag '' is empty, expected a word")
+            raise InvalidRequest(field="tag", value="", problem="is empty", expected="a word")
     check_moment(scenario.created, field="created")
     check_moment(scenario.updated, field="updated")
 
@@ -44,14 +44,17 @@ def check_job(job: Job) -> None:
 def check_moment(moment: int, *, field: str) -> None:
     """Refuse a time that no store can keep."""
     if not 0 <= moment <= INTEGER_MAX:
-        raise InvalidRequest(f"{field} {shorten(moment)} is not a time in nanoseconds since 1970")
+        raise InvalidRequest(field=field, value=moment, problem="is not a time in nanoseconds since 1970")
 
 
 def check_id(id: object, *, field: str = "id") -> str:
     """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`, and `!@#$*+?` as Threadbag has them."""
     if not isinstance(id, str) or not 1 <= len(id) <= 64 or not _ID_CHARACTERS.issuperset(id):
         raise InvalidRequest(
-            f"{field} {shorten(id)} cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+            field=field,
+            value=id,
+            problem="cannot name a scenario",
+            expected="1 to 64 letters, digits, - or _",
         )
     return id
 
@@ -60,17 +63,19 @@ def check_listing(*, limit: object, after: object, search: object, sort: object)
     """Refuse what no store can list by."""
     check_limit(limit)
     if sort not in SORTS:
-        raise InvalidRequest(f"sort {shorten(sort)} is unknown, {suggest(sort, SORTS)}")
+        raise InvalidRequest(field="sort", value=sort, problem="is unknown", known=SORTS)
     check_text(after, field="after")
     if len(check_text(search, field="search")) > _SEARCH_MAX:
         raise InvalidRequest(
-            f"search {shorten(search)} is too long, expected at most {_SEARCH_MAX} characters"
+            field="search", value=search, problem="is too long", expected=f"at most {_SEARCH_MAX} characters"
         )
 
 
 def check_limit(limit: object) -> None:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
-        raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
+        raise InvalidRequest(
+            field="limit", value=limit, problem="is out of range", expected=f"1 to {LIMIT_MAX}"
+        )
 
 
 def check_text(value: object, *, field: str) -> str:
@@ -80,14 +85,14 @@ def check_text(value: object, *, field: str) -> str:
             return value
     except UnicodeEncodeError:
         pass
-    raise InvalidRequest(f"{field} {shorten(value)} is not valid text")
+    raise InvalidRequest(field=field, value=value, problem="is not valid text")
 
 
 def check_storable(value: object, *, field: str) -> str:
     """Return *value* if it is text that every store can hold: PostgreSQL has no NUL characters."""
     text = check_text(value, field=field)
     if "\0" in text:
-        raise InvalidRequest(f"{field} {shorten(text)} has a NUL character, which cannot be stored")
+        raise InvalidRequest(field=field, value=text, problem="has a NUL character, which cannot be stored")
     return text
 
 
@@ -116,11 +121,11 @@ def damaged(id: str) -> StoreFailed:
 
 
 def unnamed(uuid: str) -> NotFound:
-    return NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+    return NotFound(field="webhook", value=uuid, problem="is not named by any scenario in the store")
 
 
 def no_event(id: int) -> NotFound:
-    return NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+    return NotFound(field="event", value=id, problem="is not in the store, it may have expired")
 
 
 def damaged_event(id: int, uuid: str) -> StoreFailed:

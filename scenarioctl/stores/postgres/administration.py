@@ -55,7 +55,7 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
         ) from error
     except psycopg.errors.UndefinedObject as error:
         raise InvalidRequest(
-            f"grant {grant!r} is not a role of the server, expected one that exists"
+            field="grant", value=grant, problem="is not a role of the server", expected="one that exists"
         ) from error
     except psycopg.errors.DuplicateObject as error:
         raise StoreFailed(
