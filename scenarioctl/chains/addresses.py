@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.hexadecimal import from_hex
 
 _EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
-_EXPECTED = f"expected an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"
+_EXPECTED = f"an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"
 _CONTEXT = b"SS58PRE"
 
 
@@ -38,7 +38,9 @@ class AccountFormat:
         """Refuse an *account* that is of another kind than those of *chain*."""
         if len(account) != self.length:
             raise InvalidRequest(
-                f"{field} has {len(account)} bytes, but the accounts of {chain} have {self.length}: expected an account of {chain}"
+                field=field,
+                problem=f"has {len(account)} bytes, but the accounts of {chain} have {self.length}",
+                expected=f"an account of {chain}",
             )
 
     def has_checksum(self, text: str) -> bool:
@@ -92,7 +94,7 @@ def parse_account(value: object, *, field: str) -> bytes:
     Every network's prefix is accepted, since the same key works on all of them.
     """
     if not isinstance(value, str):
-        raise InvalidRequest(f"{field} {shorten(value)} is not an address, {_EXPECTED}")
+        raise InvalidRequest(field=field, value=value, problem="is not an address", expected=_EXPECTED)
     if value[:2] in ("0x", "0X"):
         return _parse_hex_account(value, field)
     account, _ = decode_ss58(value, field)
@@ -107,12 +109,19 @@ def parse_ethereum_account(value: object, *, field: str) -> bytes:
     data = from_hex(value)
     if not isinstance(value, str) or data is None or len(data) != 20:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is not an account of 20 bytes, expected 0x and 40 hex digits"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is not an account of 20 bytes",
+            expected="0x and 40 hex digits",
         )
     digits = value[2:]
     if digits not in (digits.lower(), digits.upper(), format_ethereum_account(data)[2:]):
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} has a wrong checksum, so it was mistyped or truncated: copy the address again"
+            field=field,
+            value=value,
+            limit=80,
+            problem="has a wrong checksum, so it was mistyped or truncated: copy the address again",
         )
     return data
 
@@ -136,7 +145,11 @@ def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
     if data is not None and len(data) == 20:
         return data
     raise InvalidRequest(
-        f"{field} {shorten(value, 80)} is not the address of a pallet-revive contract, expected 0x and 40 hex digits"
+        field=field,
+        value=value,
+        limit=80,
+        problem="is not the address of a pallet-revive contract",
+        expected="0x and 40 hex digits",
     )
 
 
@@ -159,17 +172,27 @@ def format_account(account: bytes, prefix: int) -> str:
 def _parse_hex_account(value: str, field: str) -> bytes:
     data = from_hex(value)
     if data is None:
-        raise InvalidRequest(f"{field} {shorten(value, 80)} is not hex, {_EXPECTED}")
+        raise InvalidRequest(field=field, value=value, limit=80, problem="is not hex", expected=_EXPECTED)
     if len(data) == 20:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is an EVM address of 20 bytes, but an AccountId32 is needed: {_EXPECTED}"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is an EVM address of 20 bytes, but an AccountId32 is needed",
+            expected=_EXPECTED,
         )
     if len(data) == 33:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is an ecdsa public key of 33 bytes, not an account: expected its SS58 address, or the blake2b-256 hash of the key"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is an ecdsa public key of 33 bytes, not an account",
+            expected="its SS58 address, or the blake2b-256 hash of the key",
         )
     if len(data) != 32:
-        raise InvalidRequest(f"{field} {shorten(value, 80)} has {len(data)} bytes, {_EXPECTED}")
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem=f"has {len(data)} bytes", expected=_EXPECTED
+        )
     return data
 
 
@@ -179,24 +202,37 @@ def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
 
     # b58decode_int strips whitespace, and takes quadratic time for long text.
     if not value or len(value) > 128 or not value.isascii() or not value.isalnum():
-        raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem="is not an address", expected=_EXPECTED
+        )
     try:
         number = b58decode_int(value)
     except ValueError:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is not an address, it holds characters that base58 has not (0, O, I, l): {_EXPECTED}"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is not an address, it holds characters that base58 has not (0, O, I, l)",
+            expected=_EXPECTED,
         ) from None
     zeros = len(value) - len(value.lstrip("1"))
     data = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
     head = 1 if data and data[0] < 64 else 2
     if len(data) < head + 1 or data[0] > 127:
-        raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem="is not an address", expected=_EXPECTED
+        )
     checksum = 2 if len(data) - head in (34, 35) else 1
     if _checksum(data[:-checksum])[:checksum] != data[-checksum:]:
         if not 30 <= len(data) <= 40:
-            raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
+            raise InvalidRequest(
+                field=field, value=value, limit=80, problem="is not an address", expected=_EXPECTED
+            )
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} has a wrong checksum, so it was mistyped or truncated: copy the address again"
+            field=field,
+            value=value,
+            limit=80,
+            problem="has a wrong checksum, so it was mistyped or truncated: copy the address again",
         )
     if head == 1:
         prefix = data[0]
@@ -205,11 +241,19 @@ def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
     account = data[head:-checksum]
     if len(account) == 33:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is the SS58 form of an ecdsa public key of 33 bytes, not of an account: {_EXPECTED}"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is the SS58 form of an ecdsa public key of 33 bytes, not of an account",
+            expected=_EXPECTED,
         )
     if len(account) != 32:
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} holds {len(account)} bytes, but an account has 32: {_EXPECTED}"
+            field=field,
+            value=value,
+            limit=80,
+            problem=f"holds {len(account)} bytes, but an account has 32",
+            expected=_EXPECTED,
         )
     return account, prefix
 

@@ -145,7 +145,10 @@ class Assets:
         if beside and asset.symbol and beside.lower() != asset.symbol.lower():
             mark = f" ({asset.mark})" if asset.mark else ""
             raise InvalidRequest(
-                f"{field} {shorten(asset_id)} of {chain.name} is {asset.symbol}{mark}, not {shorten(beside)}: expected an id and a symbol that agree"
+                field=field,
+                value=asset_id,
+                problem=f"of {chain.name} is {asset.symbol}{mark}, not {shorten(beside)}",
+                expected="an id and a symbol that agree",
             )
         return asset
 
@@ -229,14 +232,20 @@ class Assets:
             asset_id = int(asset_id)
         if isinstance(asset_id, bool) or not isinstance(asset_id, (str, int)):
             raise InvalidRequest(
-                f"{field} {shorten(asset_id)} is not an asset, expected an id or a symbol of {chain.name}, like {self._examples(chain)}"
+                field=field,
+                value=asset_id,
+                problem="is not an asset",
+                expected=f"an id or a symbol of {chain.name}, like {self._examples(chain)}",
             )
         if isinstance(asset_id, int) and not 0 <= asset_id < 2**128:
             raise self._unknown(chain, asset_id, field)
         text = str(asset_id).strip()
         if not text:
             raise InvalidRequest(
-                f"{field} {shorten(asset_id)} is empty, expected an id or a symbol of {chain.name}, like {self._examples(chain)}"
+                field=field,
+                value=asset_id,
+                problem="is empty",
+                expected=f"an id or a symbol of {chain.name}, like {self._examples(chain)}",
             )
         return text
 
@@ -261,7 +270,10 @@ class Assets:
             return self._find_number(chain, identity[len(own) : -1], text, field)
         if chain.role == "parachain":
             raise InvalidRequest(
-                f"{field} {shorten(text, 120)} is not listed for {chain.name}: set its id, decimals and location in [[chains.{chain.name}.assets]]"
+                field=field,
+                value=text,
+                limit=120,
+                problem=f"is not listed for {chain.name}: set its id, decimals and location in [[chains.{chain.name}.assets]]",
             )
         raise self._unknown(chain, text, field)
 
@@ -282,7 +294,11 @@ class Assets:
     def _ambiguous(self, chain: Chain, given: object, fits: Sequence[Asset], field: str) -> InvalidRequest:
         candidates = ", ".join(asset.label for asset in fits)
         return InvalidRequest(
-            f"{field} {shorten(given, 120)} fits more than one asset of {chain.name}: {candidates}, expected an id"
+            field=field,
+            value=given,
+            limit=120,
+            problem=f"fits more than one asset of {chain.name}: {candidates}",
+            expected="an id",
         )
 
     def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
@@ -290,7 +306,9 @@ class Assets:
         symbols = [_symbol_of(self._table(chain)[number]) for number in self._canonical[chain.name].values()]
         otherwise = f"expected an id or a symbol like {self._examples(chain)}"
         return InvalidRequest(
-            f"{field} {shorten(given)} is not an asset of {chain.name} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}"
+            field=field,
+            value=given,
+            problem=f"is not an asset of {chain.name} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}",
         )
 
     def _examples(self, chain: Chain) -> str:
@@ -433,16 +451,22 @@ class Assets:
         is_native = identity == native.id
         decimals = table["decimals"]
         if not 0 <= decimals <= 38:
-            raise InvalidRequest(f"{where}.decimals {shorten(decimals)} is not from 0 to 38")
+            raise InvalidRequest(field=f"{where}.decimals", value=decimals, problem="is not from 0 to 38")
         if is_native and decimals != chain.decimals:
             raise InvalidRequest(
-                f"{where}.decimals {decimals} contradicts chains.{chain.name}.decimals {chain.decimals}, expected the same"
+                field=f"{where}.decimals",
+                value=decimals,
+                problem=f"contradicts chains.{chain.name}.decimals {chain.decimals}",
+                expected="the same",
             )
         default = "native" if is_native else {"asset_hub": "assets"}.get(chain.role, "tokens")
         kind = table.get("kind", default)
         if kind not in KINDS or (kind == "native") != is_native:
             raise InvalidRequest(
-                f"{where}.kind {shorten(kind)} does not fit {identity}, expected one of: {', '.join(KINDS)}"
+                field=f"{where}.kind",
+                value=kind,
+                problem=f"does not fit {identity}",
+                expected=f"one of: {', '.join(KINDS)}",
             )
         if kind in ("assets", "tokens", "erc20"):
             check_number(chain, table, identity)

@@ -63,11 +63,19 @@ class Client(NodeClient):
                 return found
             newest, _ = await self.head()
             raise InvalidRequest(
-                f"block {block} is not on {self.chain.name} yet, expected at most {newest}, its newest"
+                field="block",
+                value=block,
+                limit=80,
+                problem=f"is not on {self.chain.name} yet",
+                expected=f"at most {newest}, its newest",
             )
         if await self.call("chain_getHeader", block) is None:
             raise InvalidRequest(
-                f"block {block} is not known on {self.chain.name} to {self.endpoint}, expected the hash or the number of one of its blocks"
+                field="block",
+                value=block,
+                limit=80,
+                problem=f"is not known on {self.chain.name} to {self.endpoint}",
+                expected="the hash or the number of one of its blocks",
             )
         return block
 

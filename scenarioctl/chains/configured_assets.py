@@ -39,13 +39,17 @@ def check_keys(where: str, table: Mapping[str, Any]) -> None:
         kinds = _KEYS.get(key)
         if kinds is None:
             raise InvalidRequest(
-                f"{where} has the unknown key {shorten(key)}, expected one of: {', '.join(_KEYS)}"
+                field=where,
+                problem=f"has the unknown key {shorten(key)}",
+                expected=f"one of: {', '.join(_KEYS)}",
             )
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise InvalidRequest(f"{where}.{key} {shorten(value)} is not {_WORDS[kinds]}")
+            raise InvalidRequest(field=f"{where}.{key}", value=value, problem=f"is not {_WORDS[kinds]}")
     for key in ("id", "symbol", "decimals"):
         if key not in table:
-            raise InvalidRequest(f"{where}.{key} is missing, expected id, symbol and decimals")
+            raise InvalidRequest(
+                field=f"{where}.{key}", problem="is missing", expected="id, symbol and decimals"
+            )
 
 
 def with_identities(chain: "Chain", rows: Iterable[list[Any]]) -> list[tuple[list[Any], tuple[str, ...]]]:
@@ -71,7 +75,9 @@ def check_number(chain: "Chain", table: Mapping[str, Any], number: str) -> None:
     given = read_digits(number)
     if given is None or given > most:
         raise InvalidRequest(
-            f"chains.{chain.name}.assets.id {shorten(table['id'])} is not a number from 0 to {most}"
+            field=f"chains.{chain.name}.assets.id",
+            value=table["id"],
+            problem=f"is not a number from 0 to {most}",
         )
 
 
@@ -108,11 +114,15 @@ def check_place(chain: "Chain", number: str, kind: str, location: str) -> None:
         expected = TRUST_BACKED.format(number)
     if expected and place != expected:
         raise InvalidRequest(
-            f"{where}.location {location} of id {_shown(number)} is that of another asset, expected {expected}"
+            field=f"{where}.location",
+            problem=f"{location} of id {_shown(number)} is that of another asset",
+            expected=expected,
         )
     if kind != "assets" and chain.role == "asset_hub" and place.startswith(_TRUST_BACKED):
         raise InvalidRequest(
-            f"{where}.location {location} of id {_shown(number)} is that of another asset, expected id {place[len(_TRUST_BACKED) : -1]} with kind assets, or another location"
+            field=f"{where}.location",
+            problem=f"{location} of id {_shown(number)} is that of another asset",
+            expected=f"id {place[len(_TRUST_BACKED) : -1]} with kind assets, or another location",
         )
 
 
@@ -126,14 +136,18 @@ def check_distinct(chain: "Chain", native: tuple[str, str, str], *configured: tu
     for number, kind, location in configured:
         if number in numbers:
             raise InvalidRequest(
-                f"{where}.id {_shown(number)} is there twice, expected one table for each id"
+                field=f"{where}.id",
+                problem=f"{_shown(number)} is there twice",
+                expected="one table for each id",
             )
         numbers.add(number)
         for identity in identities_of(chain, number, kind, location):
             other = known.setdefault(identity, number)
             if other != number:
                 raise InvalidRequest(
-                    f"{where}.location {location} of id {_shown(number)} is that of id {_shown(other)} too, expected one id for it, or another location"
+                    field=f"{where}.location",
+                    problem=f"{location} of id {_shown(number)} is that of id {_shown(other)} too",
+                    expected="one id for it, or another location",
                 )
 
 
@@ -141,7 +155,10 @@ def check_decimals(chain: "Chain", number: str, decimals: int | None, other: str
     """Refuse other *decimals* than are *known* of the same asset elsewhere: messages between chains carry raw amounts."""
     if known not in (None, decimals):
         raise InvalidRequest(
-            f"chains.{chain.name}.assets.decimals {decimals} of id {_shown(number)} contradicts {other}: that is the same asset and has {known}, expected the same decimals, or another location"
+            field=f"chains.{chain.name}.assets.decimals",
+            value=decimals,
+            problem=f"of id {_shown(number)} contradicts {other}: that is the same asset and has {known}",
+            expected="the same decimals, or another location",
         )
 
 
@@ -163,15 +180,22 @@ def check_agreement(
             known, listed = decimals_of(row), location_of(row)
             if known not in (None, decimals):
                 raise InvalidRequest(
-                    f"{where}.decimals {decimals} is wrong: {_name_of(row)} of {chain.name} has {known} in the built-in table, expected {known}"
+                    field=f"{where}.decimals",
+                    value=decimals,
+                    problem=f"is wrong: {_name_of(row)} of {chain.name} has {known} in the built-in table",
+                    expected=str(known),
                 )
             if location and identities and named.isdisjoint(identities):
                 raise InvalidRequest(
-                    f"{where}.location {location} is wrong: {_name_of(row)} of {chain.name} has {listed} in the built-in table, expected {listed}"
+                    field=f"{where}.location",
+                    problem=f"{location} is wrong: {_name_of(row)} of {chain.name} has {listed} in the built-in table",
+                    expected=listed,
                 )
         elif not named.isdisjoint(identities):
             raise InvalidRequest(
-                f"{where}.location {location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.name}, expected id {row[0]}, or another location"
+                field=f"{where}.location",
+                problem=f"{location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.name}",
+                expected=f"id {row[0]}, or another location",
             )
 
 

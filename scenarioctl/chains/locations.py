@@ -27,18 +27,20 @@ _JUNCTION_ORDER = (
     "GlobalConsensus",
 )
 _NETWORK_ORDER = ("Polkadot", "Kusama", "Ethereum")
-_EXPECTED = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
+_EXPECTED = "one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
 
 
 def read_location(text: str, *, field: str = "location") -> dict[str, Any]:
     """Return the Location that *text* writes, shaped for XCM V4 and V5 (`X1` holds a list)."""
     parents, _, path = text.partition("/")
     if parents not in ("0", "1", "2") or not path:
-        raise InvalidRequest(f"{field} {shorten(text, 120)} is not a location, {_EXPECTED}")
+        raise InvalidRequest(
+            field=field, value=text, limit=120, problem="is not a location", expected=_EXPECTED
+        )
     junctions = [] if path == "Here" else [_read_junction(part, text, field) for part in path.split("/")]
     if len(junctions) > 8:
         raise InvalidRequest(
-            f"{field} {shorten(text, 120)} has {len(junctions)} junctions, XCM has at most 8"
+            field=field, value=text, limit=120, problem=f"has {len(junctions)} junctions, XCM has at most 8"
         )
     return {"parents": int(parents), "interior": interior(junctions)}
 
@@ -181,7 +183,11 @@ def _read_junction(part: str, text: str, field: str) -> Any:
             if network == "Ethereum" and (number := read_digits(number_text)) is not None:
                 return {name: {"Ethereum": {"chain_id": number}}}
     raise InvalidRequest(
-        f"{field} {shorten(text, 120)} has the unknown junction {shorten(part)}, {_EXPECTED}"
+        field=field,
+        value=text,
+        limit=120,
+        problem=f"has the unknown junction {shorten(part)}",
+        expected=_EXPECTED,
     )
 
 

@@ -125,7 +125,10 @@ class Registry:
         for name, table in (extra or {}).items():
             if not isinstance(table, Mapping):
                 raise InvalidRequest(
-                    f"chains.{name} {shorten(table)} is not a table, expected [chains.{name}] with role, symbol, …"
+                    field=f"chains.{name}",
+                    value=table,
+                    problem="is not a table",
+                    expected=f"[chains.{name}] with role, symbol, …",
                 )
             _check_keys(name, table)
             if name in _FORMERLY_BUILT_IN and set(table) <= set(_OVERRIDES):
@@ -190,8 +193,8 @@ class Registry:
         if chain is None:
             closed = find_closed(name)
             if closed is not None:
-                raise error(f"{field} {shorten(name)} is {closed}: {closed.instead}")
-            raise error(f"{field} {shorten(name)} is not a chain, {self._suggest(name)}")
+                raise error(field=field, value=name, problem=f"is {closed}: {closed.instead}")
+            raise error(field=field, value=name, problem=f"is not a chain, {self._suggest(name)}")
         return chain
 
     def _suggest(self, name: object) -> str:
@@ -222,7 +225,9 @@ class Registry:
                 other = names.setdefault(name.lower(), chain)
                 if other is not chain:
                     raise InvalidRequest(
-                        f"chains.{chain.name}: the name {shorten(name)} belongs to {other.name} already, expected another one"
+                        field=f"chains.{chain.name}",
+                        problem=f": the name {shorten(name)} belongs to {other.name} already",
+                        expected="another one",
                     )
         return names
 
@@ -233,7 +238,10 @@ class Registry:
         if relay is None or relay.role != "relay":
             relays = ", ".join(other.name for other in self._chains.values() if other.role == "relay")
             raise InvalidRequest(
-                f"chains.{chain.name}.relay {shorten(chain.relay)} is not a relay chain, expected one of: {relays}"
+                field=f"chains.{chain.name}.relay",
+                value=chain.relay,
+                problem="is not a relay chain",
+                expected=f"one of: {relays}",
             )
 
 
@@ -242,14 +250,19 @@ def _check_keys(name: str, table: Mapping[str, Any]) -> None:
         kind = _KEYS.get(key)
         if kind is None:
             raise InvalidRequest(
-                f"chains.{name} has the unknown key {shorten(key)}, expected one of: {', '.join(_KEYS)}"
+                field=f"chains.{name}",
+                problem=f"has the unknown key {shorten(key)}",
+                expected=f"one of: {', '.join(_KEYS)}",
             )
         if not _is_kind(value, kind):
-            raise InvalidRequest(f"chains.{name}.{key} {shorten(value)} is not {kind}")
+            raise InvalidRequest(field=f"chains.{name}.{key}", value=value, problem=f"is not {kind}")
     for endpoint in table.get("endpoints", ()):
         if not endpoint.startswith(("ws://", "wss://")):
             raise InvalidRequest(
-                f"chains.{name}.endpoints {shorten(endpoint)} is not an endpoint, expected one like wss://rpc.example.org"
+                field=f"chains.{name}.endpoints",
+                value=endpoint,
+                problem="is not an endpoint",
+                expected="one like wss://rpc.example.org",
             )
 
 
@@ -272,17 +285,23 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         # What agrees may stay: the chain may have been declared before it was built in.
         if key not in _OVERRIDES and value != built_in.get(key):
             raise InvalidRequest(
-                f"chains.{chain.name}.{key} cannot be changed, {chain.name} is built in: expected {', '.join(_OVERRIDES)}, or a new name"
+                field=f"chains.{chain.name}.{key}",
+                problem=f"cannot be changed, {chain.name} is built in",
+                expected=f"{', '.join(_OVERRIDES)}, or a new name",
             )
     for key in _OVERRIDES if chain.is_ethereum else ():
         if table.get(key):
             raise InvalidRequest(
-                f"chains.{chain.name}.{key} cannot be used: nothing is read from {chain.title}, and assets go there only as Snowbridge knows them, expected none"
+                field=f"chains.{chain.name}.{key}",
+                problem=f"cannot be used: nothing is read from {chain.title}, and assets go there only as Snowbridge knows them",
+                expected="none",
             )
     trusted = table.get("trusted", False)
     if trusted and not table.get("endpoints"):
         raise InvalidRequest(
-            f"chains.{chain.name}.trusted is only for nodes of your own: expected their endpoints in chains.{chain.name}.endpoints"
+            field=f"chains.{chain.name}.trusted",
+            problem="is only for nodes of your own",
+            expected=f"their endpoints in chains.{chain.name}.endpoints",
         )
     endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
     return replace(chain, endpoints=endpoints, trusted=trusted)
@@ -291,11 +310,17 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
 def _check_consensus(name: str, consensus: str, role: str) -> None:
     if consensus and role != "relay":
         raise InvalidRequest(
-            f"chains.{name}.consensus {shorten(consensus)} belongs in the table of its relay chain: expected none in a table with role {role}"
+            field=f"chains.{name}.consensus",
+            value=consensus,
+            problem="belongs in the table of its relay chain",
+            expected=f"none in a table with role {role}",
         )
     if consensus and consensus not in NETWORKS:
         raise InvalidRequest(
-            f"chains.{name}.consensus {shorten(consensus)} is not the network of a relay chain that a bridge leads to, expected one of: {', '.join(NETWORKS)}"
+            field=f"chains.{name}.consensus",
+            value=consensus,
+            problem="is not the network of a relay chain that a bridge leads to",
+            expected=f"one of: {', '.join(NETWORKS)}",
         )
 
 
@@ -303,29 +328,42 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
     plain = name.replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum()):
         raise InvalidRequest(
-            f"chains.{shorten(name)} is not a name for a chain, expected letters, digits, - and _"
+            field=f"chains.{shorten(name)}",
+            problem="is not a name for a chain",
+            expected="letters, digits, - and _",
         )
     for key in ("role", "symbol", "decimals"):
         if key not in table:
-            raise InvalidRequest(f"chains.{name}.{key} is missing, expected role, symbol and decimals")
+            raise InvalidRequest(
+                field=f"chains.{name}.{key}", problem="is missing", expected="role, symbol and decimals"
+            )
     role = table["role"]
     if role not in ROLES:
         raise InvalidRequest(
-            f"chains.{name}.role {shorten(role)} is not a role, expected one of: {', '.join(ROLES)}"
+            field=f"chains.{name}.role",
+            value=role,
+            problem="is not a role",
+            expected=f"one of: {', '.join(ROLES)}",
         )
     if not table["symbol"]:
-        raise InvalidRequest(f"chains.{name}.symbol '' is empty, expected one like DOT")
+        raise InvalidRequest(
+            field=f"chains.{name}.symbol", value="", problem="is empty", expected="one like DOT"
+        )
     relay = table.get("relay", name if role == "relay" else "")
     if role == "relay" and relay != name:
         raise InvalidRequest(
-            f"chains.{name}.relay {shorten(relay)} is another chain, but {name} is a relay: expected {name!r}, or none"
+            field=f"chains.{name}.relay",
+            value=relay,
+            problem=f"is another chain, but {name} is a relay",
+            expected=f"{name!r}, or none",
         )
     _check_consensus(name, table.get("consensus", ""), role)
     if role in ("asset_hub", "system", "dex"):
         for key in ("relay", "para_id"):
             if key not in table:
                 raise InvalidRequest(
-                    f"chains.{name}.{key} is missing, transfers of a chain with role {role} cannot be addressed without it"
+                    field=f"chains.{name}.{key}",
+                    problem=f"is missing, transfers of a chain with role {role} cannot be addressed without it",
                 )
     if role in ("asset_hub", "system") and table["para_id"] >= LOWEST_PUBLIC_PARA_ID:
         # Teleports to it would burn DOT: no such chain mints what it gets.
@@ -335,19 +373,28 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
     genesis = table.get("genesis", "").lower()
     if genesis and len(from_hex(genesis) or b"") != 32:
         raise InvalidRequest(
-            f"chains.{name}.genesis {shorten(genesis, 80)} is not a block hash, expected 0x and 64 hex digits"
+            field=f"chains.{name}.genesis",
+            value=genesis,
+            limit=80,
+            problem="is not a block hash",
+            expected="0x and 64 hex digits",
         )
     # Accounts of 20 bytes are not written with it, and their chains have any number.
     largest_prefix = 16383 if table.get("account_bytes", 32) == ACCOUNT_ID_32.length else 2**16 - 1
     for key, limit in (("ss58_prefix", largest_prefix), ("decimals", 38), ("para_id", 2**32 - 1)):
         if table.get(key, 0) > limit:
             raise InvalidRequest(
-                f"chains.{name}.{key} {shorten(table[key])} is too large, expected at most {limit}"
+                field=f"chains.{name}.{key}",
+                value=table[key],
+                problem="is too large",
+                expected=f"at most {limit}",
             )
     account_bytes = table.get("account_bytes", 32)
     if account_bytes not in ACCOUNT_FORMATS:
         raise InvalidRequest(
-            f"chains.{name}.account_bytes {account_bytes} is not the length of an account, expected one of: {', '.join(map(str, ACCOUNT_FORMATS))}"
+            field=f"chains.{name}.account_bytes",
+            problem=f"{account_bytes} is not the length of an account",
+            expected=f"one of: {', '.join(map(str, ACCOUNT_FORMATS))}",
         )
     return Chain(
         name=name,

@@ -1,6 +1,6 @@
 """A runtime table out of a file of metadata, checked against the runtime that its user says it is of."""
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
@@ -18,15 +18,21 @@ def read_metadata_file(data: bytes, *, chain: str, spec_name: str, expected: str
     table = read_metadata(_bytes_of(data))
     if spec_name and table.spec_name != spec_name:
         raise InvalidRequest(
-            f"from is a file of {table}, but the runtime of {chain} is called {spec_name}: expected a file of that runtime"
+            field="from",
+            problem=f"is a file of {table}, but the runtime of {chain} is called {spec_name}",
+            expected="a file of that runtime",
         )
     if not expected:
         raise InvalidRequest(
-            f"runtime is missing: the file is of {table}. If {chain} runs that, pass --runtime {str(table)!r}"
+            field="runtime",
+            problem=f"is missing: the file is of {table}. If {chain} runs that, pass --runtime {str(table)!r}",
         )
     if " ".join(expected.split()) != str(table):
         raise InvalidRequest(
-            f"runtime {shorten(expected)} is not that of the file, which is {table}: expected the same name and version"
+            field="runtime",
+            value=expected,
+            problem=f"is not that of the file, which is {table}",
+            expected="the same name and version",
         )
     return table
 
@@ -38,6 +44,8 @@ def _bytes_of(data: bytes) -> bytes:
     read = from_hex(text.decode("latin-1"))
     if read is None:
         raise InvalidRequest(
-            "from begins like 0x hex, but has other characters: expected metadata as bytes or as 0x hex"
+            field="from",
+            problem="begins like 0x hex, but has other characters",
+            expected="metadata as bytes or as 0x hex",
         )
     return read

@@ -41,13 +41,15 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
 
     if table.metadata_version < OLDEST:
         raise InvalidRequest(
-            f"metadata_hash cannot be computed for {table}: its metadata has version {table.metadata_version}, "
-            f"expected {OLDEST} or newer"
+            field="metadata_hash",
+            problem=f"cannot be computed for {table}: its metadata has version {table.metadata_version}",
+            expected=f"{OLDEST} or newer",
         )
     if not (0 <= decimals < 2**8 and 0 <= ss58_prefix < 2**16):
         raise InvalidRequest(
-            f"metadata_hash cannot be computed with the address prefix {shorten(ss58_prefix)} and {shorten(decimals)} "
-            "decimals, expected a prefix below 65536 and fewer than 256 decimals"
+            field="metadata_hash",
+            problem=f"cannot be computed with the address prefix {shorten(ss58_prefix)} and {shorten(decimals)} decimals",
+            expected="a prefix below 65536 and fewer than 256 decimals",
         )
 
     def hash_of(data: bytes) -> bytes:
@@ -158,8 +160,9 @@ class _TypeEncoder:
                 return None
             type_id = inner[0]
         raise InvalidRequest(
-            f"metadata_hash cannot be computed: the runtime has a compact of {self._types.name(type_id)}, "
-            "expected one of an unsigned number"
+            field="metadata_hash",
+            problem=f"cannot be computed: the runtime has a compact of {self._types.name(type_id)}",
+            expected="one of an unsigned number",
         )
 
     def _has_leaves(self, type_id: int) -> bool:
@@ -181,8 +184,9 @@ class _TypeEncoder:
         order_name = order[0].rpartition("::")[2]
         if store[3] not in _STORES or order_name not in ("Lsb0", "Msb0"):
             raise InvalidRequest(
-                f"metadata_hash cannot be computed: the runtime has bits in {self._types.name(definition[0])} in the "
-                f"order {self._types.name(definition[1])}, expected u8 to u64 in the order Lsb0 or Msb0"
+                field="metadata_hash",
+                problem=f"cannot be computed: the runtime has bits in {self._types.name(definition[0])} in the order {self._types.name(definition[1])}",
+                expected="u8 to u64 in the order Lsb0 or Msb0",
             )
         return _BITS + bytes([_STORES[store[3]], order_name == "Lsb0"])
 

@@ -369,7 +369,10 @@ class RuntimeTable:
         known = self._places.get(pallet)
         if known is None:
             raise InvalidRequest(
-                f"pallet {shorten(pallet)} is not in {self}, expected one of: {_listed(self.pallets)}"
+                field="pallet",
+                value=pallet,
+                problem=f"is not in {self}",
+                expected=f"one of: {_listed(self.pallets)}",
             )
         return known
 
@@ -380,7 +383,7 @@ class RuntimeTable:
                 return variant  # type: ignore[no-any-return]
         known = _listed(self.methods(pallet)) or "none, it has no calls"
         raise InvalidRequest(
-            f"method {shorten(method)} is not in {pallet} of {self}, expected one of: {known}"
+            field="method", value=method, problem=f"is not in {pallet} of {self}", expected=f"one of: {known}"
         )
 
     def _pallet(self, name: str) -> dict[str, Any]:
@@ -432,11 +435,12 @@ def find_name(name: object, names: Any, *, what: str, where: str) -> str:
     if len(found) == 1:
         return str(found[0])
     if found:
-        raise InvalidRequest(f"{what} {shorten(name)} is ambiguous in {where}, it can mean: {_listed(found)}")
+        raise InvalidRequest(
+            field=what, value=name, problem=f"is ambiguous in {where}, it can mean: {_listed(found)}"
+        )
     otherwise = f"expected one of: {_listed(names) or 'none'}"
-    raise InvalidRequest(
-        f"{what} {shorten(name)} is not in {where}, {suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)}"
-    )
+    likely = suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)
+    raise InvalidRequest(field=what, value=name, problem=f"is not in {where}, {likely}")
 
 
 def _listed(names: Any) -> str:

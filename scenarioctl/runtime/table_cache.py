@@ -13,7 +13,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 
 #: So many tables that nobody confirmed are kept of a chain: a node may tell of as many runtimes as it likes.
@@ -128,6 +128,9 @@ def _file_name(genesis: str) -> str:
     digits = genesis.removeprefix("0x").lower()
     if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
         raise InvalidRequest(
-            f"genesis {shorten(genesis)} is not a block hash, expected 0x and 64 hexadecimal digits"
+            field="genesis",
+            value=genesis,
+            problem="is not a block hash",
+            expected="0x and 64 hexadecimal digits",
         )
     return digits

@@ -18,7 +18,7 @@ one call needs some fifty of a runtime's thousand types.
 import json
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 
 #: `[path, parameters, kind, definition]`, see the top of the module.
 Definition = list[Any]
@@ -53,7 +53,10 @@ class TypeTable:
         """Return the definition of *type_id*; InvalidRequest where there is none."""
         if not 0 <= type_id < len(self._rows):
             raise InvalidRequest(
-                f"type {shorten(type_id)} is not in this runtime, expected 0 to {len(self._rows) - 1}"
+                field="type",
+                value=type_id,
+                problem="is not in this runtime",
+                expected=f"0 to {len(self._rows) - 1}",
             )
         row = self._rows[type_id]
         if type(row) is bytes:

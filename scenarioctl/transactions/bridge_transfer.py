@@ -70,7 +70,8 @@ class _BridgeBuilder:
         fee = await self._execution_fee(message)
         if transfer.amount <= fee:
             raise InvalidRequest(
-                f"amount {transfer.asset.amount(transfer.amount)} is too small: {destination.name} takes about {transfer.asset.amount(fee)} of it for executing the message"
+                field="amount",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {destination.name} takes about {transfer.asset.amount(fee)} of it for executing the message",
             )
         said = f"{destination.name} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
         arriving = self.assets.counterpart(transfer.asset, destination)

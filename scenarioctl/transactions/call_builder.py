@@ -33,7 +33,10 @@ def build_call(
         params = _by_name(table, found, name, params)
     if not isinstance(params, Mapping):
         raise InvalidRequest(
-            f"params {shorten(params)} is not an object, expected the arguments of {where} by name"
+            field="params",
+            value=params,
+            problem="is not an object",
+            expected=f"the arguments of {where} by name",
         )
     fields = {fold(field.name): field for field in table.call_fields(found, name)}
     given: dict[str, object] = {}
@@ -41,7 +44,7 @@ def build_call(
         field = fields.get(fold(str(key)))
         if field is None:
             known = ", ".join(field.name for field in fields.values()) or "none, it takes no arguments"
-            raise InvalidRequest(f"{where} has no parameter {shorten(key)}, expected: {known}")
+            raise InvalidRequest(field=where, problem=f"has no parameter {shorten(key)}, expected: {known}")
         if field.name in given:
             raise InvalidRequest(f"parameter {field.name} of {where} is given twice, expected it once")
         given[field.name] = value
@@ -50,7 +53,9 @@ def build_call(
         reader = ValueReader(table, f"{where}: parameter {field.name}")
         if field.name not in given and not table.types.is_option(field.type_id):
             raise InvalidRequest(
-                f"{where}: parameter {field.name} is missing, it is a {table.type_name(field.type_id)}: expected {reader.example(field.type_id)}"
+                field=where,
+                problem=f": parameter {field.name} is missing, it is a {table.type_name(field.type_id)}",
+                expected=f"{reader.example(field.type_id)}",
             )
         arguments[field.name] = reader.read(field.type_id, given.get(field.name))
     call = Call(pallet=found, method=name, args=arguments)
@@ -88,7 +93,9 @@ def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draf
         limit = table.constant("Utility", "batched_calls_limit")
         if len(calls) > limit:
             raise InvalidRequest(
-                f"calls has {len(calls)} calls, expected at most {limit}: {table} takes no more in a batch"
+                field="calls",
+                problem=f"has {len(calls)} calls",
+                expected=f"at most {limit}: {table} takes no more in a batch",
             )
     batch = Call(pallet="Utility", method=method, args={"calls": [_nest(call) for call in calls]})
     return Draft(call=batch, warnings=_judge(batch, table))

@@ -196,7 +196,8 @@ class TransferBuilder:
             ) from None
         if transfer.amount <= fee:
             raise InvalidRequest(
-                f"amount {self._say(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {self._say(fee)} is set aside for the last hop's fee alone"
+                field="amount",
+                problem=f"{self._say(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {self._say(fee)} is set aside for the last hop's fee alone",
             )
         return fee
 
@@ -231,7 +232,8 @@ class TransferBuilder:
             version = choose_xcm_version(transfer, self.table, table)
             if not await accepts_fees_in(self.clients(destination), version, arriving.location):
                 raise InvalidRequest(
-                    f"{named} can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there"
+                    field=named,
+                    problem=f"can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there",
                 )
             sent = self.assets.counterpart(transfer.asset, destination)
             deposit = 0
@@ -255,7 +257,8 @@ class TransferBuilder:
             ) from None
         if held < fee:
             raise InvalidRequest(
-                f"{named}: {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}"
+                field=named,
+                problem=f": {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}",
             )
         self.notes = (
             f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",

@@ -132,7 +132,8 @@ class _OverHubBuilder:
         least = deposit_of(details)
         if account is None and transfer.amount < least:
             raise InvalidRequest(
-                f"amount {transfer.asset.amount(transfer.amount)} is too small: {hub.name} couldn't give less than {transfer.asset.amount(least)} back to the sender"
+                field="amount",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {hub.name} couldn't give less than {transfer.asset.amount(least)} back to the sender",
             )
 
     async def _quote(self, hub_table: "RuntimeTable") -> tuple[int, int]:

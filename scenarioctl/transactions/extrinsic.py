@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.bare_extrinsic import BARE_V4
@@ -62,15 +62,20 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
     length, start = _decode_compact(data)
     if length != len(data) - start:
         raise InvalidRequest(
-            f"tx declares {length} bytes, but {len(data) - start} follow: it is truncated, or not an extrinsic"
+            field="tx",
+            problem=f"declares {length} bytes, but {len(data) - start} follow: it is truncated, or not an extrinsic",
         )
     if not length:
-        raise InvalidRequest("tx is empty, expected an extrinsic with a version and a call")
+        raise InvalidRequest(
+            field="tx", problem="is empty", expected="an extrinsic with a version and a call"
+        )
     version = data[start]
     start += 1
     if version not in VERSION_BYTES:
         raise InvalidRequest(
-            f"tx has the unknown extrinsic version byte 0x{version:02x}, expected 0x04, 0x84, 0x05 or 0x45"
+            field="tx",
+            problem=f"has the unknown extrinsic version byte 0x{version:02x}",
+            expected="0x04, 0x84, 0x05 or 0x45",
         )
     _check_version(table, version & 0x3F)
     found: dict[str, Any] = {}
@@ -80,7 +85,9 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
     elif version == GENERAL_V5:
         if data[start : start + 1] != b"\0":
             raise InvalidRequest(
-                f"tx uses version {data[start] if start < len(data) else 'none'} of the transaction extensions, expected 0"
+                field="tx",
+                problem=f"uses version {data[start] if start < len(data) else 'none'} of the transaction extensions",
+                expected="0",
             )
         start += 1
     if version in (SIGNED_V4, GENERAL_V5):
@@ -100,11 +107,15 @@ def _decode_compact(data: bytes) -> tuple[int, int]:
     """Return the length that *data* begins with, and where it ends."""
     size = length_size(data)
     if not size or len(data) < size:
-        raise InvalidRequest(f"tx {shorten(data)} does not begin with its length, as every extrinsic does")
+        raise InvalidRequest(
+            field="tx", value=data, problem="does not begin with its length, as every extrinsic does"
+        )
     length = int.from_bytes(data[:size], "little") >> 2
     if encode_compact(length) != data[:size]:
         raise InvalidRequest(
-            f"tx {shorten(data)} encodes its length in more bytes than needed, which no chain accepts"
+            field="tx",
+            value=data,
+            problem="encodes its length in more bytes than needed, which no chain accepts",
         )
     return length, size
 
@@ -127,5 +138,6 @@ def _check_version(table: "RuntimeTable", version: int) -> None:
     if version not in table.extrinsic_versions:
         known = ", ".join(map(str, table.extrinsic_versions))
         raise InvalidRequest(
-            f"tx is an extrinsic of version {version}, which {table.spec_name} {table.spec_version} does not accept, expected: {known}"
+            field="tx",
+            problem=f"is an extrinsic of version {version}, which {table.spec_name} {table.spec_version} does not accept, expected: {known}",
         )

@@ -1,6 +1,6 @@
 """Hex in the fields of requests: transactions, payloads, signatures and hashes."""
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.transactions.bare_extrinsic import LARGEST
 
@@ -11,12 +11,13 @@ def parse_hex(value: object, *, field: str) -> bytes:
     size = len(text) // 2 - 1
     if text[:2] in ("0x", "0X") and size > LARGEST:
         raise TooLarge(
-            f"{field} has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction"
+            field=field,
+            problem=f"has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction",
         )
     data = from_hex(text)
     if not data:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not hex, expected 0x and an even number of hex digits"
+            field=field, value=value, problem="is not hex", expected="0x and an even number of hex digits"
         )
     return data
 
@@ -28,5 +29,7 @@ def parse_hash(value: object, *, field: str) -> bytes:
     except InvalidRequest:
         data = b""
     if len(data) != 32:
-        raise InvalidRequest(f"{field} {shorten(value, 80)} is not a hash, expected 0x and 64 hex digits")
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem="is not a hash", expected="0x and 64 hex digits"
+        )
     return data

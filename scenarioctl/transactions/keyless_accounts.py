@@ -98,7 +98,10 @@ def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool
     kind = "" if confirmed else describe_keyless(account)
     if kind:
         raise InvalidRequest(
-            f"{field} {shorten(given, 80)} is {kind}, and nobody holds its key: funds sent there are lost",
+            field=field,
+            value=given,
+            limit=80,
+            problem=f"is {kind}, and nobody holds its key: funds sent there are lost",
             advice=f"; {confirm}",
             details={"confirm": "yes"},
         )

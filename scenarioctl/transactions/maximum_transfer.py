@@ -61,7 +61,8 @@ async def find_maximum(
     asset, source = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
-            f"amount max of {asset.display_name} is unknown: {source.name} is not known to list it. Pass an amount"
+            field="amount",
+            problem=f"max of {asset.display_name} is unknown: {source.name} is not known to list it. Pass an amount",
         )
     figures, stopped = await _read_figures(clients, assets, transfer, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
@@ -74,7 +75,7 @@ async def find_maximum(
             if figures.transferable
             else ""
         )
-        raise InvalidRequest(f"amount max is nothing: {stopped or held}", advice=advice)
+        raise InvalidRequest(field="amount", problem=f"max is nothing: {stopped or held}", advice=advice)
     amount = _first_tried(transfer, budget)
     for _ in range(_ROUNDS):
         tried, costs = (
@@ -84,7 +85,8 @@ async def find_maximum(
         amount = budget - costs
         if amount <= 0:
             raise InvalidRequest(
-                f"amount max is nothing: the sender can send {asset.amount(budget)} on {source.name}, and the fees are {asset.amount(costs)}"
+                field="amount",
+                problem=f"max is nothing: the sender can send {asset.amount(budget)} on {source.name}, and the fees are {asset.amount(costs)}",
             )
         if amount == tried:
             break

@@ -1,6 +1,6 @@
 """Eras: the blocks during which a signature is valid, mortal or immortal."""
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.hexadecimal import from_hex
 
 IMMORTAL = b"\0"
@@ -10,10 +10,15 @@ def encode_era(period: int, current: int) -> bytes:
     """Return a mortal era of *period* blocks (a power of two from 4 to 65536) that holds the block number *current*."""
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(
-            f"era {shorten(period)} is not a period, expected a power of two from 4 to 65536, like 64"
+            field="era",
+            value=period,
+            problem="is not a period",
+            expected="a power of two from 4 to 65536, like 64",
         )
     if not 0 <= current < 2**64:
-        raise InvalidRequest(f"block {shorten(current)} is not a block number, expected one from 0")
+        raise InvalidRequest(
+            field="block", value=current, problem="is not a block number", expected="one from 0"
+        )
     quantum = max(period >> 12, 1)
     phase = current % period // quantum
     return ((period.bit_length() - 2) | phase << 4).to_bytes(2, "little")
@@ -30,7 +35,7 @@ def decode_era(era: bytes) -> tuple[int, int] | None:
         if period >= 4 and phase < period:
             return period, phase
     raise InvalidRequest(
-        f"era {shorten(era)} is not an era, expected 0x00 for immortal or two bytes like 0x4502"
+        field="era", value=era, problem="is not an era", expected="0x00 for immortal or two bytes like 0x4502"
     )
 
 
@@ -52,6 +57,9 @@ def parse_era(value: object, *, field: str) -> bytes:
         decode_era(data)
     except InvalidRequest:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502"
+            field=field,
+            value=value,
+            problem="is not an era",
+            expected="immortal, 0x00, or two bytes of hex like 0x4502",
         ) from None
     return data

@@ -64,7 +64,9 @@ async def build_relayed_transfer(
     """
     if transfer.xcm_version not in (None, XCM_VERSION):
         raise InvalidRequest(
-            f"xcm_version {transfer.xcm_version} cannot be combined with relayer_fee: Snowbridge V2 needs XCM {XCM_VERSION}, expected {XCM_VERSION} or none"
+            field="xcm_version",
+            problem=f"{transfer.xcm_version} cannot be combined with relayer_fee: Snowbridge V2 needs XCM {XCM_VERSION}",
+            expected=f"{XCM_VERSION} or none",
         )
     if XCM_VERSION not in known_xcm_versions(table):
         raise refusal(transfer, f"Snowbridge V2 needs XCM {XCM_VERSION}, which {table} doesn't know")

@@ -1,6 +1,6 @@
 """Text written into a chain's history."""
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 
@@ -14,12 +14,17 @@ def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
         data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
     except UnicodeEncodeError:
         raise InvalidRequest(
-            f"remark {shorten(text)} contains half a character (a lone surrogate), expected text"
+            field="remark",
+            value=text,
+            problem="contains half a character (a lone surrogate)",
+            expected="text",
         ) from None
     if not data:
-        raise InvalidRequest("remark is empty, expected a text")
+        raise InvalidRequest(field="remark", problem="is empty", expected="a text")
     if len(data) > MAX_BYTES:
-        raise InvalidRequest(f"remark is {len(data)} bytes long, expected at most {MAX_BYTES}")
+        raise InvalidRequest(
+            field="remark", problem=f"is {len(data)} bytes long", expected=f"at most {MAX_BYTES}"
+        )
     return Draft(
         call=Call(pallet="System", method="remark" if plain else "remark_with_event", args={"remark": data})
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.errors import InvalidRequest, fold, shorten, suggest
+from scenarioctl.errors import InvalidRequest, fold, suggest
 from scenarioctl.transactions.runtime_query import Constant, read_constant
 from scenarioctl.transactions.values import ValueReader
 
@@ -59,8 +59,9 @@ def find_items(
         known = [*table.pallets, *table.apis]
         otherwise = f"expected one that `scenarioctl chain pallets {chain.name}` lists"
         raise InvalidRequest(
-            f"item {shorten(pallet)} is not a pallet or a runtime API of {table}, "
-            f"{suggest(pallet, known, otherwise=otherwise, count=3, cutoff=0.7)}"
+            field="item",
+            value=pallet,
+            problem=f"is not a pallet or a runtime API of {table}, {suggest(pallet, known, otherwise=otherwise, count=3, cutoff=0.7)}",
         )
     items = [item for each in pallets for item in _pallet_items(table, chain, each, name)]
     items += [item for each in apis for item in _methods(table, each, name)]
@@ -70,8 +71,9 @@ def find_items(
         known += [item.name for each in apis for item in _methods(table, each)]
         otherwise = f"expected one that `scenarioctl chain pallets {chain.name} {place}` lists"
         raise InvalidRequest(
-            f"item {shorten(name)} is not a call, storage item, constant or method of {place} of {table}, "
-            f"{suggest(name, known, otherwise=otherwise, count=3, cutoff=0.7)}"
+            field="item",
+            value=name,
+            problem=f"is not a call, storage item, constant or method of {place} of {table}, {suggest(name, known, otherwise=otherwise, count=3, cutoff=0.7)}",
         )
     return pallets, apis, items
 

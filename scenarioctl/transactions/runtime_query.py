@@ -80,9 +80,11 @@ def find_query_item(
             if table.apis
             else f" (its metadata, version {table.metadata_version}, describes no runtime APIs)"
         )
+        likely = _suggestion(pallet, [("pallets", table.pallets), ("runtime APIs", table.apis)])
         raise InvalidRequest(
-            f"{pallet_field} {shorten(pallet)} is not a pallet or a runtime API of {table}{silent}, "
-            + _suggestion(pallet, [("pallets", table.pallets), ("runtime APIs", table.apis)])
+            field=pallet_field,
+            value=pallet,
+            problem=f"is not a pallet or a runtime API of {table}{silent}, {likely}",
         )
     known: list[tuple[str, str, str]] = []
     for name in pallets:
@@ -96,7 +98,9 @@ def find_query_item(
     if len(found) > 1 and not exact:
         meant = ", ".join(f"the {kind} {name}.{each}" for kind, name, each in found)
         raise InvalidRequest(
-            f"{method_field} {shorten(method)} is ambiguous in {table}, it can mean: {meant}; use that spelling"
+            field=method_field,
+            value=method,
+            problem=f"is ambiguous in {table}, it can mean: {meant}; use that spelling",
         )
     # Of several with one spelling the storage item is meant: it is what changes.
     kind, name, each = found[0]
@@ -297,7 +301,9 @@ def _unknown_method(
         for call in table.methods(pallet):
             if isinstance(method, str) and fold(call) == fold(method):
                 return InvalidRequest(
-                    f"{field} {shorten(method)} is a call of {pallet}, which changes the chain and cannot be queried: use a chainTx step"
+                    field=field,
+                    value=method,
+                    problem=f"is a call of {pallet}, which changes the chain and cannot be queried: use a chainTx step",
                 )
     groups = [
         (plural, [each for kind, _, each in known if kind == one])
@@ -308,7 +314,7 @@ def _unknown_method(
         )
     ]
     return InvalidRequest(
-        f"{field} {shorten(method)} is not in {place} of {table}, " + _suggestion(method, groups)
+        field=field, value=method, problem=f"is not in {place} of {table}, {_suggestion(method, groups)}"
     )
 
 

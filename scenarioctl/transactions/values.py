@@ -33,10 +33,10 @@ class ValueReader:
     def read(self, type_id: int, value: object, depth: int = 0) -> Any:
         """Return *value*, text or (inside JSON) a JSON value, as a value of the type."""
         if depth > MAX_DEPTH:
-            raise InvalidRequest(f"{self._where} is nested more than {MAX_DEPTH} deep")
+            raise InvalidRequest(field=self._where, problem=f"is nested more than {MAX_DEPTH} deep")
         if isinstance(value, str) and len(value) > MAX_TEXT:
             raise InvalidRequest(
-                f"{self._where} is {len(value)} characters long, expected at most {MAX_TEXT}"
+                field=self._where, problem=f"is {len(value)} characters long", expected=f"at most {MAX_TEXT}"
             )
         path, _, kind, definition = self._table.types[type_id]
         name = path.rpartition("::")[2]
@@ -119,7 +119,10 @@ class ValueReader:
     def misfit(self, type_id: int, value: object, reason: str = "") -> InvalidRequest:
         why = f" ({reason})" if reason else ""
         return InvalidRequest(
-            f"{self._where} {shorten(value)} does not fit {self._table.type_name(type_id)}{why}, expected {self.example(type_id)}"
+            field=self._where,
+            value=value,
+            problem=f"does not fit {self._table.type_name(type_id)}{why}",
+            expected=self.example(type_id),
         )
 
     def _read_wide(self, type_id: int, bits: int, value: str | int) -> Any:
@@ -266,7 +269,7 @@ class ValueReader:
                 return self._table.decode(type_id, data)
             extrinsic = decode_extrinsic(self._table, data)
         except InvalidRequest as error:
-            raise InvalidRequest(f"{self._where}: {error}") from None
+            raise InvalidRequest(field=self._where, problem=f": {error}") from None
         if extrinsic.form != "bare":
             raise self.misfit(type_id, value, "it is a signed extrinsic")
         return self._table.decode(type_id, extrinsic.call_data)

@@ -7,7 +7,7 @@ Source: pallet-asset-conversion-tx-payment of polkadot-sdk, read 2026-11-23.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.hex_fields import parse_hex
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
@@ -42,15 +42,19 @@ def asset_location(
     option = _option_type(table)
     if has_fee_currencies(table):
         raise InvalidRequest(
-            f"{field} {asset.label} is set for the account on {chain.name}, not named by a transaction: make the transaction without {field}, then pass both to tx check and tx payload, which set it in a batch"
+            field=field,
+            problem=f"{asset.label} is set for the account on {chain.name}, not named by a transaction: make the transaction without {field}, then pass both to tx check and tx payload, which set it in a batch",
         )
     if option is None or not names_fee_assets(table):
         raise InvalidRequest(
-            f"{field} {asset.label} cannot be chosen on {chain.name}, whose transactions do not name a fee asset: omit it"
+            field=field,
+            problem=f"{asset.label} cannot be chosen on {chain.name}, whose transactions do not name a fee asset: omit it",
         )
     if not asset.location:
         raise InvalidRequest(
-            f"{field} {asset.label} has no known location on {chain.name}, by which a transaction names it: expected another asset"
+            field=field,
+            problem=f"{asset.label} has no known location on {chain.name}, by which a transaction names it",
+            expected="another asset",
         )
     return location_of_type(table, _inner_type(table, option), asset.location)
 
@@ -97,14 +101,17 @@ def read_asset_id(table: "RuntimeTable", chain: "Chain", given: object, *, field
     option = _option_type(table)
     if option is None:
         raise InvalidRequest(
-            f"{field} {shorten(given)} is not supported, expected null: fees are paid in {chain.symbol}"
+            field=field,
+            value=given,
+            problem="is not supported",
+            expected=f"null: fees are paid in {chain.symbol}",
         )
     data = parse_hex(given, field=field)
     try:
         return table.decode(option, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"{field} {shorten(given)} is not an {table.type_name(option)} of {table}: {error}"
+            field=field, value=given, problem=f"is not an {table.type_name(option)} of {table}: {error}"
         ) from None
 
 

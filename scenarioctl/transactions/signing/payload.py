@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.mortality import IMMORTAL, decode_era
 
 if TYPE_CHECKING:
@@ -111,24 +111,33 @@ def bytes_to_sign(payload: bytes) -> bytes:
 def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
     for name, value in (("genesis_hash", options.genesis_hash), ("block_hash", options.block_hash)):
         if len(value) != 32:
-            raise InvalidRequest(f"{name} {shorten(value)} is not a hash, expected 32 bytes")
+            raise InvalidRequest(field=name, value=value, problem="is not a hash", expected="32 bytes")
     if options.mode not in (0, 1):
         raise InvalidRequest(
-            f"mode {shorten(options.mode)} is not a mode of CheckMetadataHash, expected 0 or 1"
+            field="mode", value=options.mode, problem="is not a mode of CheckMetadataHash", expected="0 or 1"
         )
     if bool(options.mode) != (options.metadata_hash is not None):
-        raise InvalidRequest("metadata_hash and mode 1 belong together, expected both or neither")
+        raise InvalidRequest(
+            field="metadata_hash", problem="and mode 1 belong together", expected="both or neither"
+        )
     if options.metadata_hash is not None:
         if len(options.metadata_hash) != 32:
             raise InvalidRequest(
-                f"metadata_hash {shorten(options.metadata_hash)} is not a hash, expected 32 bytes"
+                field="metadata_hash",
+                value=options.metadata_hash,
+                problem="is not a hash",
+                expected="32 bytes",
             )
         if all(extension.identifier != "CheckMetadataHash" for extension in table.extensions):
             raise InvalidRequest(
-                f"metadata_hash cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash: expected none"
+                field="metadata_hash",
+                problem=f"cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash",
+                expected="none",
             )
     if decode_era(options.era) is None and options.block_hash != options.genesis_hash:
-        raise InvalidRequest("block_hash is not the genesis hash, which an immortal era requires")
+        raise InvalidRequest(
+            field="block_hash", problem="is not the genesis hash, which an immortal era requires"
+        )
 
 
 # Signed extensions

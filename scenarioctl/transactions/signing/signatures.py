@@ -57,7 +57,7 @@ def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrins
     """Return the signed extrinsic of version 4 that *data* is, all of it; InvalidRequest if it is not one."""
     extrinsic = decode_extrinsic(table, data)
     if extrinsic.signer is None:
-        raise InvalidRequest("tx is not signed")
+        raise InvalidRequest(field="tx", problem="is not signed")
     scheme, signature = "", b""
     if isinstance(extrinsic.signature, dict) and len(extrinsic.signature) == 1:
         kind, value = next(iter(extrinsic.signature.items()))
@@ -175,7 +175,9 @@ def encode_signed_extrinsic(
     if not accepted:
         kind = kind or "Ethereum"
         raise InvalidRequest(
-            f"scheme {scheme!r} is not supported by {table}, which accepts no {kind} signatures"
+            field="scheme",
+            value=scheme,
+            problem=f"is not supported by {table}, which accepts no {kind} signatures",
         )
     addressed = table.types[table.address_type][2] == "variant"
     body = b"".join(

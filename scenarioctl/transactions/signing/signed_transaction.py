@@ -53,7 +53,10 @@ def assemble(
             else "64 for sr25519 and ed25519, 65 for ecdsa and ethereum"
         )
         raise InvalidRequest(
-            f"signature {shorten(signature)} has {len(signature)} bytes, expected {lengths}, with or without the byte in front that names the type"
+            field="signature",
+            value=signature,
+            problem=f"has {len(signature)} bytes",
+            expected=f"{lengths}, with or without the byte in front that names the type",
         )
     message = bytes_to_sign(to_sign.payload)
     for name, bare in forms:
@@ -135,7 +138,9 @@ def read_wallet_payload(
     account = chain.account_format.parse(given.get("address"), field=f"{field}.address")
     version = given.get("version", 4)
     if version != 4:
-        raise InvalidRequest(f"{field}.version {shorten(version)} is not supported, expected 4")
+        raise InvalidRequest(
+            field=f"{field}.version", value=version, problem="is not supported", expected="4"
+        )
     spec = _number(given, field, "specVersion")
     _check_versions(table, chain, spec, _number(given, field, "transactionVersion"), field)
     genesis = parse_hash(given.get("genesisHash"), field=f"{field}.genesisHash")
@@ -144,7 +149,9 @@ def read_wallet_payload(
     stated = given.get("signedExtensions", names)
     if stated != names:
         raise InvalidRequest(
-            f"{field}.signedExtensions {shorten(stated)} does not match {table}, expected: {', '.join(names)}"
+            field=f"{field}.signedExtensions",
+            value=stated,
+            problem=f"does not match {table}, expected: {', '.join(names)}",
         )
     mode = _number(given, field, "mode", 0)
     metadata_hash = (
@@ -156,7 +163,9 @@ def read_wallet_payload(
     try:
         call = table.decode_call(call_data)
     except InvalidRequest as error:
-        raise InvalidRequest(f"{field}.method is not a valid call of {chain.name}: {error}") from None
+        raise InvalidRequest(
+            field=f"{field}.method", problem=f"is not a valid call of {chain.name}: {error}"
+        ) from None
     options = SigningOptions(
         nonce=_number(given, field, "nonce"),
         tip=_number(given, field, "tip", 0),
@@ -207,4 +216,6 @@ def _number(given: Mapping[str, Any], field: str, name: str, otherwise: int | No
             return int(text[2:], 16)
         except ValueError:
             pass
-    raise InvalidRequest(f"{field}.{name} {shorten(value)} is not a number, expected digits or 0x hex")
+    raise InvalidRequest(
+        field=f"{field}.{name}", value=value, problem="is not a number", expected="digits or 0x hex"
+    )

@@ -55,8 +55,9 @@ async def read_signing_context(
     start_hash = await _read_start_hash(client, block, start, known.get(start))
     if block_hash not in (None, start_hash):
         raise InvalidRequest(
-            f"block_hash 0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era "
-            f"starts, expected 0x{start_hash.hex()}: leave it out"
+            field="block_hash",
+            problem=f"0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era starts",
+            expected=f"0x{start_hash.hex()}: leave it out",
         )
     return SigningOptions(
         nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
@@ -68,7 +69,10 @@ async def _read_start_hash(client: "Client", block: int, start: int, known: str 
     found = known or await client.call("chain_getBlockHash", start)
     if found is None:
         raise InvalidRequest(
-            f"block {block} is not on {client.chain.name} yet, expected the number of an existing block"
+            field="block",
+            value=block,
+            problem=f"is not on {client.chain.name} yet",
+            expected="the number of an existing block",
         )
     return _read_hash(client, found)
 
@@ -79,8 +83,8 @@ async def _check_alive(client: "Client", start: int, period: int, best: int) -> 
     end = start + min(period, int(kept))
     if end <= best:
         raise InvalidRequest(
-            f"block {start} is too old: a signature with an era of {period} blocks from there was valid until block "
-            f"{end}, and {client.chain.name} is at {best}"
+            field="block",
+            problem=f"{start} is too old: a signature with an era of {period} blocks from there was valid until block {end}, and {client.chain.name} is at {best}",
         )
 
 
@@ -105,7 +109,8 @@ async def _decode_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
         return int(stored["nonce"])
     except (TypeError, KeyError, ValueError):
         raise InvalidRequest(
-            f"nonce is missing, and the accounts of {client.chain.name} have an unknown format: pass it with --nonce"
+            field="nonce",
+            problem=f"is missing, and the accounts of {client.chain.name} have an unknown format: pass it with --nonce",
         ) from None
 
 

@@ -8,7 +8,7 @@ the genesis hash.  Its frames, from polkadot-js/ui, packages/react-qr/src/util.t
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten, suggest
+from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.signing.fee_asset import write_asset_id
 
@@ -52,7 +52,7 @@ def signer_payload(
 def check_key(kind: object) -> None:
     """Refuse a kind of key that Vault cannot be told of."""
     if not isinstance(kind, str) or kind not in KEYS:
-        raise InvalidRequest(f"crypto {shorten(kind)} is unknown, {suggest(kind, list(KEYS))}")
+        raise InvalidRequest(field="crypto", value=kind, problem="is unknown", known=list(KEYS))
 
 
 def vault_payload(payload: "SigningPayload", *, account: bytes, crypto: str, genesis_hash: bytes) -> bytes:
@@ -74,7 +74,8 @@ def vault_frames(data: bytes) -> tuple[bytes, ...]:
     count = -(-len(data) // FRAME_SIZE)
     if count > MAX_FRAMES:
         raise TooLarge(
-            f"tx is too large for QR codes: {len(data)} bytes need {count} codes, the limit is {MAX_FRAMES}"
+            field="tx",
+            problem=f"is too large for QR codes: {len(data)} bytes need {count} codes, the limit is {MAX_FRAMES}",
         )
     return tuple(
         b"\0"

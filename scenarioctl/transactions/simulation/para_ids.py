@@ -64,7 +64,8 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
     told = await read_storage(clients(chain), "ParachainInfo", "ParachainId")
     if told != chain.para_id:
         raise InvalidRequest(
-            f"chains.{chain.name}.para_id {chain.para_id} is wrong: its nodes say {told}, and messages would go to another chain"
+            field=f"chains.{chain.name}.para_id",
+            problem=f"{chain.para_id} is wrong: its nodes say {told}, and messages would go to another chain",
         )
     relay = registry.relay_of(chain)
     if relay is None:
@@ -72,7 +73,8 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
     head = await read_storage(clients(relay), "Paras", "Heads", chain.para_id)
     if head is None:
         raise InvalidRequest(
-            f"chains.{chain.name}.para_id {chain.para_id} is wrong: {relay.name} has no parachain with that id"
+            field=f"chains.{chain.name}.para_id",
+            problem=f"{chain.para_id} is wrong: {relay.name} has no parachain with that id",
         )
     try:
         number, _ = decode_compact(head, _PARENT)
@@ -87,5 +89,6 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
         )
     if block != f"0x{blake2b(head, digest_size=32).hexdigest()}":
         raise InvalidRequest(
-            f"chains.{chain.name} is not the parachain {chain.para_id} of {relay.name}: its block {number} is another one, and messages would go to another chain"
+            field=f"chains.{chain.name}",
+            problem=f"is not the parachain {chain.para_id} of {relay.name}: its block {number} is another one, and messages would go to another chain",
         )

@@ -49,7 +49,9 @@ def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -
     """Refuse what is not framed as a signed extrinsic, saying what it is; *table* names its call where it can."""
     what = _what_it_is(table, data)
     if what:
-        raise InvalidRequest(f"tx {shorten(data)} is not a signed extrinsic of {chain.name}: {what}")
+        raise InvalidRequest(
+            field="tx", value=data, problem=f"is not a signed extrinsic of {chain.name}: {what}"
+        )
 
 
 def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
@@ -101,9 +103,13 @@ def decode_for_chain(
     except InvalidRequest as error:
         for other, its_table in others():
             if _is_of(other, its_table, data):
-                raise InvalidRequest(f"tx is signed for {other.name}, not for {chain.name}") from None
+                raise InvalidRequest(
+                    field="tx", problem=f"is signed for {other.name}, not for {chain.name}"
+                ) from None
         raise InvalidRequest(
-            f"tx {shorten(data)} is not a valid signed extrinsic of {chain.name} ({table}): {error}"
+            field="tx",
+            value=data,
+            problem=f"is not a valid signed extrinsic of {chain.name} ({table}): {error}",
         ) from None
 
 
@@ -153,8 +159,8 @@ def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) 
     who = format_account(signed.account, chain.ss58_prefix)
     if signed.nonce < standing.nonce:
         raise Conflict(
-            f"nonce {signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or "
-            f"another one with this nonce, is in a block of {chain.name}; nothing was sent"
+            field="nonce",
+            problem=f"{signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or another one with this nonce, is in a block of {chain.name}; nothing was sent",
         )
     if signed.nonce > standing.nonce:
         missing = (

@@ -83,13 +83,17 @@ def minimum_received(quote: int, slippage_percent: Decimal) -> int:
     """Return the least to accept for *quote* raw units, *slippage_percent* below it, rounded down but never to 0."""
     if not (slippage_percent.is_finite() and 0 <= slippage_percent < 100):
         raise InvalidRequest(
-            f"slippage {to_text(slippage_percent) if slippage_percent.is_finite() else slippage_percent} is not a percentage, expected from 0 to below 100, like 1"
+            field="slippage",
+            problem=f"{to_text(slippage_percent) if slippage_percent.is_finite() else slippage_percent} is not a percentage",
+            expected="from 0 to below 100, like 1",
         )
     numerator, denominator = slippage_percent.as_integer_ratio()
     minimum = quote * (100 * denominator - numerator) // (100 * denominator)
     if minimum < 1:
         raise InvalidRequest(
-            f"amount is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %, expected an amount that gives at least 1"
+            field="amount",
+            problem=f"is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %",
+            expected="an amount that gives at least 1",
         )
     return minimum
 
@@ -107,13 +111,20 @@ def _slip_fee(side: PoolSide, change: int, amount: int, maximum: int) -> int:
 
 def _check(amount: int, sold: PoolSide, bought: PoolSide, fees: tuple[int, ...]) -> None:
     if not 0 < amount <= U128_MAX:
-        raise InvalidRequest(f"amount {amount} cannot be quoted, expected from 1 to 2^128 - 1 smallest units")
+        raise InvalidRequest(
+            field="amount",
+            value=amount,
+            problem="cannot be quoted",
+            expected="from 1 to 2^128 - 1 smallest units",
+        )
     for value in (sold.reserve, sold.hub_reserve, bought.reserve, bought.hub_reserve):
         if not 0 < value <= U128_MAX:
             raise InvalidRequest(f"the pool's reserve {value} is out of range, expected from 1 to 2^128 - 1")
     for fee in fees:
         if not 0 <= fee <= MILLION:
-            raise InvalidRequest(f"fee {fee} is not in parts per million, expected from 0 to {MILLION}")
+            raise InvalidRequest(
+                field="fee", problem=f"{fee} is not in parts per million", expected=f"from 0 to {MILLION}"
+            )
 
 
 #: One, in FixedU128.

@@ -319,19 +319,20 @@ class OmnipoolState:
         most = self._most("MaxInRatio", reserve, limit)
         if amount > most:
             raise InvalidRequest(
-                f"amount {self.amount(asset, amount)} is more than the Omnipool accepts in one trade: at most {self.amount(asset, most)}"
+                field="amount",
+                problem=f"{self.amount(asset, amount)} is more than the Omnipool accepts in one trade: at most {self.amount(asset, most)}",
             )
 
     def _check_amount_out(self, asset: int, amount: int, bought: _PoolAsset) -> None:
         if not amount:
             raise InvalidRequest(
-                f"amount is too small: the Omnipool would give no {self.label(asset)} for it"
+                field="amount", problem=f"is too small: the Omnipool would give no {self.label(asset)} for it"
             )
         most = self._most("MaxOutRatio", bought.side.reserve, bought.volume_limit)
         if amount > most:
             raise InvalidRequest(
-                f"amount is too large: it would buy {self.amount(asset, amount)}, and the Omnipool gives at most "
-                f"{self.amount(asset, most)} in one trade"
+                field="amount",
+                problem=f"is too large: it would buy {self.amount(asset, amount)}, and the Omnipool gives at most {self.amount(asset, most)} in one trade",
             )
 
     def _apply(self, hop: RouteHop, amount: int, sale: Sale) -> None:

@@ -83,8 +83,8 @@ class Quote:
         """Refuse a trade whose size takes its price more than *limit* per cent below the present one."""
         if self.impact is not None and self.impact * 100 > Fraction(limit):
             raise InvalidRequest(
-                f"amount {self.asset_in.amount(self.amount_in)} is so large that it moves the price by "
-                f"{percent(self.impact)} %, more than {to_text(limit)} %: sell less in one trade",
+                field="amount",
+                problem=f"{self.asset_in.amount(self.amount_in)} is so large that it moves the price by {percent(self.impact)} %, more than {to_text(limit)} %: sell less in one trade",
                 advice=", or allow it with --max-impact (max_impact)",
             )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_number
 
 #: As people may type them -> as the runtime has them.
@@ -21,7 +21,7 @@ _POOLS = {
 MAX_HOPS = 9
 _U32 = 2**32 - 1
 _EXPECTED = (
-    'expected hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
+    'hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
     '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
 )
 
@@ -57,25 +57,29 @@ def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
             _parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1])
         )
     else:
-        raise InvalidRequest(f"{field} {shorten(value)} is not a route, {_EXPECTED}")
+        raise InvalidRequest(field=field, value=value, problem="is not a route", expected=_EXPECTED)
     if not hops:
-        raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
+        raise InvalidRequest(field=field, problem="is empty", expected=_EXPECTED)
     if len(hops) > MAX_HOPS:
-        raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router accepts no longer route")
+        raise InvalidRequest(
+            field=field, problem=f"has more than {MAX_HOPS} hops, the router accepts no longer route"
+        )
     for place, (hop, after) in enumerate(pairwise(hops)):
         if hop.asset_out != after.asset_in:
             raise InvalidRequest(
-                f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it buys {hop.asset_out}: expected each hop to sell what the one before it buys"
+                field=f"{field}[{place + 1}]",
+                problem=f"sells {after.asset_in}, but the hop before it buys {hop.asset_out}",
+                expected="each hop to sell what the one before it buys",
             )
     return hops
 
 
 def _parse_text(text: str, field: str) -> tuple[RouteHop, ...]:
     if len(text) > 1000:
-        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+        raise InvalidRequest(field=field, value=text, problem="is not a route", expected=_EXPECTED)
     parts = [part.strip() for part in text.split(">")]
     if len(parts) < 3 or len(parts) % 2 == 0:
-        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+        raise InvalidRequest(field=field, value=text, problem="is not a route", expected=_EXPECTED)
     return tuple(
         _hop(parts[place + 1], parts[place], parts[place + 2], f"{field}[{place // 2}]")
         for place in range(0, len(parts) - 2, 2)
@@ -87,7 +91,10 @@ def _parse_hop(item: object, field: str) -> RouteHop:
         return item
     if not isinstance(item, dict) or set(item) != {"pool", "asset_in", "asset_out"}:
         raise InvalidRequest(
-            f"{field} {shorten(item)} is not a hop with pool, asset_in and asset_out, {_EXPECTED}"
+            field=field,
+            value=item,
+            problem="is not a hop with pool, asset_in and asset_out",
+            expected=_EXPECTED,
         )
     return _hop(item["pool"], item["asset_in"], item["asset_out"], field)
 
@@ -101,7 +108,9 @@ def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> Route
         asset_out=_parse_id(asset_out, f"{field}.asset_out"),
     )
     if hop.asset_in == hop.asset_out:
-        raise InvalidRequest(f"{field} sells {hop.asset_in} for itself, expected two different assets")
+        raise InvalidRequest(
+            field=field, problem=f"sells {hop.asset_in} for itself", expected="two different assets"
+        )
     return hop
 
 
@@ -119,29 +128,38 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
     known = _POOLS.get(name.strip().lower()) if isinstance(name, str) else None
     if known is None:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a pool, expected one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)"
+            field=field,
+            value=value,
+            problem="is not a pool",
+            expected="one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)",
         )
     if known != "Stableswap":
         if number is not None:
-            raise InvalidRequest(f"{field} {shorten(value)} has an id, expected {known!r} alone")
+            raise InvalidRequest(field=field, value=value, problem="has an id", expected=f"{known!r} alone")
         return known, None
     if number is None:
-        raise InvalidRequest(f"{field} {shorten(value)} has no pool id, expected one like Stableswap(102)")
+        raise InvalidRequest(
+            field=field, value=value, problem="has no pool id", expected="one like Stableswap(102)"
+        )
     return known, _parse_id(number, field)
 
 
 def _parse_id(value: object, field: str) -> int:
-    return read_number(value, field=field, expected="an asset id, expected a number like 5", most=_U32)
+    return read_number(value, field=field, kind="an asset id", expected="a number like 5", most=_U32)
 
 
 def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> None:
     """Refuse hops that do not lead from *asset_in* to *asset_out*."""
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
-        raise InvalidRequest(f"route begins with {hops[0].asset_in}, expected {asset_in}, the asset sold")
+        raise InvalidRequest(
+            field="route", problem=f"begins with {hops[0].asset_in}", expected=f"{asset_in}, the asset sold"
+        )
     if hops[-1].asset_out != asset_out:
         raise InvalidRequest(
-            f"route ends with {hops[-1].asset_out}, expected {asset_out}, the asset received"
+            field="route",
+            problem=f"ends with {hops[-1].asset_out}",
+            expected=f"{asset_out}, the asset received",
         )
 
 

@@ -127,7 +127,8 @@ async def _quote_other_pools(
     received = await router.sell(hops, given, sender)
     if not received:
         raise InvalidRequest(
-            f"amount is too small: {format_route(hops)} would give nothing for {omnipool.amount(hops[0].asset_in, given)}"
+            field="amount",
+            problem=f"is too small: {format_route(hops)} would give nothing for {omnipool.amount(hops[0].asset_in, given)}",
         )
     impact = None
     if small := given // _SMALL_PART:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
@@ -63,12 +63,16 @@ def check_omnipool_trade(table: "RuntimeTable", hop: RouteHop, amount: int | Non
     """Refuse a hop that the Omnipool refuses whatever its state: it sells no hub asset, and has a smallest *amount*."""
     if hop.asset_out == table.constant("Omnipool", "HubAssetId"):
         raise InvalidRequest(
-            f"asset_out {hop.asset_out} (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
+            field="asset_out",
+            problem=f"{hop.asset_out} (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)",
         )
     smallest = table.constant("Omnipool", "MinimumTradingLimit")
     if amount is not None and amount < smallest:
         raise InvalidRequest(
-            f"amount {amount} is below the Omnipool's minimum trade, expected at least {smallest} of the smallest unit"
+            field="amount",
+            value=amount,
+            problem="is below the Omnipool's minimum trade",
+            expected=f"at least {smallest} of the smallest unit",
         )
 
 
@@ -78,20 +82,32 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
         raise InvalidRequest(f"{chain.name} has no exchange, expected a chain like hydraDx")
     for name, asset in (("asset_in", swap.asset_in), ("asset_out", swap.asset_out)):
         if asset.chain != chain.name or not asset.id.isdigit():
-            raise InvalidRequest(f"{name} {asset.label} of {asset.chain} is not an asset of {chain.name}")
+            raise InvalidRequest(
+                field=name, problem=f"{asset.label} of {asset.chain} is not an asset of {chain.name}"
+            )
     if swap.asset_in.id == swap.asset_out.id:
-        raise InvalidRequest(f"asset_out {swap.asset_out.label} is the asset sold, expected another one")
+        raise InvalidRequest(
+            field="asset_out", problem=f"{swap.asset_out.label} is the asset sold", expected="another one"
+        )
     if not 0 < swap.amount <= U128_MAX:
         raise InvalidRequest(
-            f"amount {shorten(swap.amount)} cannot be sold, expected from 1 to 2^128 - 1 smallest units"
+            field="amount",
+            value=swap.amount,
+            problem="cannot be sold",
+            expected="from 1 to 2^128 - 1 smallest units",
         )
     if swap.min_amount_out == 0:
         raise InvalidRequest(
-            "min_amount_out 0 would accept any price, expected at least 1 of the smallest unit"
+            field="min_amount_out",
+            problem="0 would accept any price",
+            expected="at least 1 of the smallest unit",
         )
     if not 0 < swap.min_amount_out <= U128_MAX:
         raise InvalidRequest(
-            f"min_amount_out {shorten(swap.min_amount_out)} cannot be received, expected from 1 to 2^128 - 1 smallest units"
+            field="min_amount_out",
+            value=swap.min_amount_out,
+            problem="cannot be received",
+            expected="from 1 to 2^128 - 1 smallest units",
         )
     return int(swap.asset_in.id), int(swap.asset_out.id)
 

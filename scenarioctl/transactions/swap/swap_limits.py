@@ -123,8 +123,8 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     floor = bounds.minimum or 0
     if quote.amount_out < floor:
         raise InvalidRequest(
-            f"min_amount_out {quote.asset_out.amount(floor)} is more than the swap would buy now, "
-            f"{quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain",
+            field="min_amount_out",
+            problem=f"{quote.asset_out.amount(floor)} is more than the swap would buy now, {quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain",
             advice="; lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
         )
     computed = minimum_received(quote.amount_out, bounds.slippage)

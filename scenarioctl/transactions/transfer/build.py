@@ -52,7 +52,8 @@ def build_transfer(
     if transfer.is_local:
         if transfer.xcm_version is not None:
             raise InvalidRequest(
-                f"xcm_version {transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.name}"
+                field="xcm_version",
+                problem=f"{transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.name}",
             )
         return build_local_transfer(transfer, table)
     if transfer.remote_fee_asset is not None and not remote_fee:
@@ -237,7 +238,8 @@ def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
     ends = f"{transfer.source.name} to {transfer.destination.name}"
     if transfer.amount < 10**decimals:
         raise InvalidRequest(
-            f"amount {to_whole(transfer.amount, decimals)} {symbol} is too small: {ends} needs at least 1 {symbol} if no chain is asked for the fee of the last hop"
+            field="amount",
+            problem=f"{to_whole(transfer.amount, decimals)} {symbol} is too small: {ends} needs at least 1 {symbol} if no chain is asked for the fee of the last hop",
         )
     fee = transfer.amount // 2
     return fee, (

@@ -27,4 +27,4 @@ def check_ethereum_receiver(transfer: "Transfer", assets: "Assets") -> None:
     contract = describe_contract(account, ethereum, assets)
     if contract:
         written = ethereum.account_format.format(account, 0)
-        raise InvalidRequest(f"beneficiary {written} is {contract}: what it gets is lost")
+        raise InvalidRequest(field="beneficiary", problem=f"{written} is {contract}: what it gets is lost")

@@ -33,7 +33,8 @@ def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
     asset, chain = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
-            f"assetid {asset.id} is not listed for {asset.chain}, so no call within {asset.chain} can name it. Set it in [[chains.{asset.chain}.assets]]"
+            field="assetid",
+            problem=f"{asset.id} is not listed for {asset.chain}, so no call within {asset.chain} can name it. Set it in [[chains.{asset.chain}.assets]]",
         )
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
     if transfer.allow_death:

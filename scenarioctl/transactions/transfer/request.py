@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.asset_rows import identities_of
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
 
 if TYPE_CHECKING:
@@ -52,16 +52,24 @@ def check_request(transfer: Transfer) -> None:
     """Refuse a transfer that no chain could make."""
     if not 0 < transfer.amount <= U128_MAX:
         raise InvalidRequest(
-            f"amount {shorten(transfer.amount)} is out of range, expected from 1 to 2^128 - 1 smallest units"
+            field="amount",
+            value=transfer.amount,
+            problem="is out of range",
+            expected="from 1 to 2^128 - 1 smallest units",
         )
     account = transfer.destination.account_format
     if len(transfer.beneficiary) != account.length:
         raise InvalidRequest(
-            f"beneficiary {shorten(transfer.beneficiary)} is not an {account.junction_name}, expected {account.length} bytes"
+            field="beneficiary",
+            value=transfer.beneficiary,
+            problem=f"is not an {account.junction_name}",
+            expected=f"{account.length} bytes",
         )
     if transfer.asset.chain != transfer.source.name:
         raise InvalidRequest(
-            f"asset {transfer.asset.label} is an asset of {transfer.asset.chain}, expected one of the source {transfer.source.name}"
+            field="asset",
+            problem=f"{transfer.asset.label} is an asset of {transfer.asset.chain}",
+            expected=f"one of the source {transfer.source.name}",
         )
     _check_remote_fee_asset(transfer)
 
@@ -72,18 +80,23 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
         return
     if transfer.is_local:
         raise InvalidRequest(
-            f"remote_fee_asset {asset.label} is only for transfers between two chains: leave it out within {transfer.source.name}"
+            field="remote_fee_asset",
+            problem=f"{asset.label} is only for transfers between two chains: leave it out within {transfer.source.name}",
         )
     if asset.chain != transfer.source.name:
         raise InvalidRequest(
-            f"remote_fee_asset {asset.label} is an asset of {asset.chain}, expected one of the source {transfer.source.name}"
+            field="remote_fee_asset",
+            problem=f"{asset.label} is an asset of {asset.chain}",
+            expected=f"one of the source {transfer.source.name}",
         )
     sent = transfer.asset
     if asset.id == sent.id or not set(_identities(transfer.source, asset)).isdisjoint(
         _identities(transfer.source, sent)
     ):
         raise InvalidRequest(
-            f"remote_fee_asset {asset.label} is the asset that is sent, expected another one: leave it out if the asset itself should pay"
+            field="remote_fee_asset",
+            problem=f"{asset.label} is the asset that is sent",
+            expected="another one: leave it out if the asset itself should pay",
         )
 
 
@@ -100,7 +113,8 @@ def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
     asset = transfer.asset
     raw = "" if asset.decimals is None else f" ({least}raw)"
     return BelowLeast(
-        f"amount {asset.amount(transfer.amount)} is too small: {why}. Send at least {asset.amount(least)}{raw}",
+        field="amount",
+        problem=f"{asset.amount(transfer.amount)} is too small: {why}. Send at least {asset.amount(least)}{raw}",
         advice="; with --accept-loss (accept_loss) it is built nevertheless",
     )
 

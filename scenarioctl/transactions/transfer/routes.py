@@ -135,12 +135,16 @@ def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> Non
     try:
         fee_route = find_route(alone, assets, fee_settled=False)
     except InvalidRequest as error:
-        raise InvalidRequest(f"{named} can't go along: {error.statement}") from None
+        raise InvalidRequest(field=named, problem=f"can't go along: {error.statement}") from None
     if assets.counterpart(fee_asset, destination) is None:
-        raise InvalidRequest(f"{named} can't go along: {destination.name} is not known to list it")
+        raise InvalidRequest(
+            field=named, problem=f"can't go along: {destination.name} is not known to list it"
+        )
     if route.via is not None or fee_route.way != route.way:
         raise InvalidRequest(
-            f"{named} can't go along with {transfer.asset.display_name}: from {transfer.source.name} to {destination.name} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}, expected one hop of the same type"
+            field=named,
+            problem=f"can't go along with {transfer.asset.display_name}: from {transfer.source.name} to {destination.name} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}",
+            expected="one hop of the same type",
         )
 
 
@@ -195,7 +199,8 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
         check_bridge(transfer, registry)
         if pays is not None:
             raise InvalidRequest(
-                f"remote_fee_asset {pays.label} is not for transfers over a bridge, where the chains tell what pays: leave it out"
+                field="remote_fee_asset",
+                problem=f"{pays.label} is not for transfers over a bridge, where the chains tell what pays: leave it out",
             )
     if hub is None:
         raise refusal(transfer, f"the registry has no Asset Hub of {source.relay}")

@@ -29,7 +29,9 @@ def choose_xcm_version(
         return max(known)
     if wanted not in known:
         raise InvalidRequest(
-            f"xcm_version {wanted} is not supported by both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
+            field="xcm_version",
+            problem=f"{wanted} is not supported by both {transfer.source.name} and {transfer.destination.name}",
+            expected=f"one of: {', '.join(map(str, sorted(known)))}",
         )
     return wanted
 
