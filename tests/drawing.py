@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.actions.headlines import summarise
 from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.story import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.formats.documents import parse_json

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from scenarioctl.actions.cards import Card, Look, Row
+from scenarioctl.actions.cards import Look, name_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.actions.step_kind import FlowKeys, Form, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
@@ -15,16 +16,10 @@ from scenarioctl.model.diagram import Diagram, Node
 BOX = EditorBox(type="note", label="Note")
 
 
-def describe(app: Application, diagram: Diagram, node: Node) -> str:
-    return f"notes {node.form.get('words')}"
-
-
-def card(app: Application, diagram: Diagram, node: Node) -> Card:
-    return Card(title="Note", rows=(Row(text=str(node.form.get("words")), strong=True),), chain="polkadot")
-
-
-def outgoing(app: Application, diagram: Diagram, node: Node) -> str:
-    return "noted"
+def tell(app: Application, diagram: Diagram, node: Node) -> Story:
+    words = node.form.get("words")
+    chains = (name_chain(app, "polkadot"),)
+    return Story("Note", f"notes {words}", what=str(words), chains=chains, gets="noted")
 
 
 async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | None) -> Drafted:
@@ -35,7 +30,6 @@ async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | 
     return Drafted(
         node=node.id,
         txtype="Note",
-        summary="a note on polkadot",
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=await draft_remark(app, chain=chain, text=words, plain=True),
@@ -55,9 +49,7 @@ STEP = StepKind(
     name="note",
     box=BOX,
     look=Look(name="note", color="rose", icon="M5 5h14v10"),
-    describe=describe,
-    card=card,
-    outgoing=outgoing,
+    tell=tell,
     flow=FlowKeys(
         required=("words",), optional=("loud",), fields={"formWords": "words"}, draw=draw, read=read_keys
     ),

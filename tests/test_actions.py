@@ -18,7 +18,6 @@ from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted, draft_first
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.flow_files import draw_single
-from scenarioctl.actions.headlines import chains_of, describe_node, summarise
 from scenarioctl.actions.http import read_request
 from scenarioctl.actions.placeholders import (
     Data,
@@ -31,6 +30,7 @@ from scenarioctl.actions.placeholders import (
     unfillable_texts,
 )
 from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.story import chains_of, summarise, tell_step
 from scenarioctl.actions.transfer import draw_alone, parse_transfer
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
@@ -326,7 +326,7 @@ class TestSummary:
     def test_a_node_is_told_in_one_line(self, app: Application, kind: str, form: Any, line: Says) -> None:
         found = diagram((kind, form))
 
-        assert describe_node(app, found.nodes[0], found) == line
+        assert tell_step(app, found, found.nodes[0]).sentence == line
 
 
 class TestTransfersOfTheOriginalApi:
@@ -1147,7 +1147,7 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
 
     assert "\n" not in summarise(found)
     assert all(isinstance(name, str) for name in chains_of(found))
-    assert all(describe_node(app, node, found) for node in found.nodes)
+    assert all(tell_step(app, found, node).sentence for node in found.nodes)
     listed = finish(find_problems(app, found))
     try:
         finish(draft_first(app, found))

@@ -21,7 +21,6 @@ def drafted(verdict: Verdict, *reasons: str) -> Drafted:
     return Drafted(
         node="second",
         txtype="xTransfer",
-        summary="",
         source_chain="assetHub",
         dest_chain="hydration",
         transaction=transaction,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.actions.headlines import Headline, headline_of
+from scenarioctl.actions.cards import NamedChain
+from scenarioctl.actions.story import Story, tell_scenario
 from scenarioctl.model.diagram import read_diagram
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.drawing import make_app
@@ -164,20 +165,32 @@ def test_a_look_alike_is_marked(tmp_path: Path) -> None:
     }
     diagram = read_diagram({"nodes": [{"id": "a", "type": "action", "formData": form}], "edges": []})
 
-    headline = headline_of(app, diagram)
+    story = tell_scenario(app, diagram)
 
-    assert headline.title == says("DOT", "50000534", "Asset Hub", "Hydration")
+    assert story.title == says("DOT", "50000534", "Asset Hub", "Hydration")
 
 
 def test_a_title_is_shorter_than_the_sentence() -> None:
-    transfer = Headline("1.5 DOT", ("Kusama Asset Hub", "Kusama"), BOB, "kusama")
-    swap = Headline("2 DOT → HDX", ("Hydration",))
+    hub, relay = NamedChain("assetHub_kusama", "Kusama Asset Hub"), NamedChain("kusama", "Kusama")
+    transfer = Story("Transfer", named="1.5 DOT", chains=(hub, relay), receiver=BOB)
+    swap = Story("Swap", named="2 DOT → HDX", chains=(NamedChain("hydraDx", "Hydration"),))
 
-    assert (transfer.title, transfer.sentence) == (
+    assert (transfer.title, transfer.announcement) == (
         "1.5 DOT · Asset Hub → Kusama",
         "1.5 DOT, Asset Hub → Kusama, to 14E5nq…NcKVf3",
     )
-    assert (swap.title, swap.sentence) == ("2 DOT → HDX · Hydration", "2 DOT → HDX on Hydration")
+    assert (swap.title, swap.announcement) == ("2 DOT → HDX · Hydration", "2 DOT → HDX on Hydration")
+
+
+@pytest.mark.parametrize(
+    ("action", "title"),
+    [("xTransfer", "? · ?"), ("swap", "? → ? · ?"), ("Remark", "remark without text · ?")],
+)
+def test_a_title_says_that_a_chain_is_missing(tmp_path: Path, action: str, title: str) -> None:
+    node = {"id": "a", "type": "action", "formData": {"action": action, "actionData": {}}}
+    diagram = read_diagram({"nodes": [node], "edges": []})
+
+    assert tell_scenario(make_app(tmp_path), diagram).title == title
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.actions import all_steps
 from scenarioctl.actions.flow_files import draw_flow, read_flow
-from scenarioctl.actions.headlines import summarise
 from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.story import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge

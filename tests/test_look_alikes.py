@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import scenarioctl
-from scenarioctl.actions.headlines import describe_node
+from scenarioctl.actions.story import tell_step
 from scenarioctl.application import Application
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.render.picture import arrow_label, read_card, read_picture
+from scenarioctl.render.picture import read_picture
 from scenarioctl.render.svg import write_svg
 from scenarioctl.render.text import draw_text
 from scenarioctl.transactions.explain import describe_call
@@ -122,14 +122,14 @@ def told(app: Application, chain: Chain, asset: Asset) -> dict[str, str]:
         "check": str(amount_of(asset, 10**12)),
         "check, as JSON": str(amount_of(asset, 10**12).answer()),
         "quote": asset.amount(10**12),
-        "scenario show": describe_node(app, source, diagram),
-        "scenario show, transfer": describe_node(app, send, diagram),
-        "scenario show, swap": describe_node(app, swap, diagram),
-        "card": " | ".join(read_card(app, diagram, source).texts()),
-        "card, transfer": " | ".join(read_card(app, diagram, send).texts()),
-        "card, swap": " | ".join(read_card(app, diagram, swap).texts()),
-        "flow": arrow_label(app, diagram, source, send),
-        "flow onward": arrow_label(app, diagram, send, source),
+        "scenario show": tell_step(app, diagram, source).sentence,
+        "scenario show, transfer": tell_step(app, diagram, send).sentence,
+        "scenario show, swap": tell_step(app, diagram, swap).sentence,
+        "card": " | ".join(tell_step(app, diagram, source).card.texts()),
+        "card, transfer": " | ".join(tell_step(app, diagram, send).card.texts()),
+        "card, swap": " | ".join(tell_step(app, diagram, swap).card.texts()),
+        "flow": tell_step(app, diagram, send).gives,
+        "flow onward": tell_step(app, diagram, send).gets,
     }
 
 
@@ -194,7 +194,7 @@ def test_a_symbol_that_a_diagram_claims_is_held_against_its_id(
     form = {"chain": "assetHub", "asset": {"assetId": asset_id, "symbol": symbol}, "amount": "1.5"}
     diagram = read_diagram({"nodes": [{"id": "a", "type": "chain", "formData": form}], "edges": []})
 
-    assert describe_node(app, diagram.nodes[0], diagram) == f"assetHub, {said}"
+    assert tell_step(app, diagram, diagram.nodes[0]).sentence == f"assetHub, {said}"
 
 
 def test_symbols_of_assets_are_printed_by_one_function() -> None:

@@ -8,8 +8,8 @@ from zlib import decompress
 import pytest
 
 from scenarioctl.actions.drafting import draft_first
-from scenarioctl.actions.headlines import chains_of, summarise
 from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.story import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError

@@ -86,7 +86,9 @@ def test_the_new_step_runs(scenarioctl: Run, scenario: str) -> None:
     assert done.code == 0, done.err
     answer = json.loads(done.out)
     assert [entry["txType"] for entry in answer["mempool"]] == ["Note"]
-    assert any(line.startswith("Drafted a note on polkadot for polkadot ") for line in answer["result"])
+    assert any(
+        line.startswith("Drafted polkadot > Note > polkadot for polkadot ") for line in answer["result"]
+    )
 
 
 @pytest.mark.parametrize("name", STEPS)

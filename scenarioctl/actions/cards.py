@@ -1,4 +1,4 @@
-"""What the card of a step says in a preview, and its icon."""
+"""The values of a form as people read them, and the card of a step."""
 
 import re
 from collections.abc import Mapping
@@ -63,6 +63,16 @@ class SideText(NamedTuple):
     asset: AssetText = AssetText("?")
     address: str = "?"
     amount: str = "?"
+
+    @property
+    def tokens(self) -> str:
+        """What leaves or arrives, `1.5 DOT`; empty if neither amount nor asset is there."""
+        return group_digits(_join(self.amount, self.asset.short))
+
+    @property
+    def full_tokens(self) -> str:
+        """The same with what tells a look-alike from the asset it resembles."""
+        return _join(self.amount, self.asset.full)
 
 
 def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[SideText, SideText]:
@@ -134,7 +144,7 @@ class Row(NamedTuple):
 
 
 class Card(NamedTuple):
-    """One node as it is drawn; a step fills in its title and rows, `render/picture.py` the rest."""
+    """One node as it is drawn."""
 
     title: str
     rows: tuple[Row, ...] = ()
@@ -174,24 +184,31 @@ def shorten_middle(text: str) -> str:
     return f"{text[:_SHOWN_END]}…{text[-_SHOWN_END:]}"
 
 
-def chain_title(app: "Application", name: Any) -> tuple[str, str]:
-    """Return the literal and the title of a chain; an unknown name as it is typed."""
+class NamedChain(NamedTuple):
+    """A chain of a form: its literal, and what people call it; both empty if it is missing."""
+
+    literal: str = ""
+    title: str = ""
+
+
+def name_chain(app: "Application", name: Any) -> NamedChain:
+    """Return the chain that *name* means; an unknown name as it is typed."""
     if name in (None, "", "?"):
-        return "", ""
+        return NamedChain()
     try:
         chain = app.registry.find(name)
     except InvalidRequest:
         typed = chain_text(name, app.registry)
-        return typed, typed
-    return chain.name, chain.title
+        return NamedChain(typed, typed)
+    return NamedChain(chain.name, chain.title)
 
 
 def known(text: str) -> str:
-    """Return *text*, empty for the `?` of `form_text.side_texts`."""
+    """Return *text*, empty for the `?` of `side_texts`."""
     return "" if text == "?" else text
 
 
-def tokens(amount: str, symbol: str) -> str:
+def _join(amount: str, symbol: str) -> str:
     return f"{known(amount)} {known(symbol)}".strip()
 
 
@@ -208,12 +225,6 @@ def account_row(label: str, address: str) -> Row:
     except InvalidRequest:
         account = b""
     return Row(label=label, text=shorten_middle(address), account=account)
-
-
-def source_tokens(app: "Application", diagram: Diagram, node: Node) -> str:
-    """Return the amount that an action takes from its source."""
-    source, _ = side_texts(app, diagram, node)
-    return group_digits(tokens(source.amount, source.asset.short))
 
 
 def mark_rows(asset: AssetText) -> list[Row]:

@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import (
     AssetText,
-    Card,
     Look,
-    Row,
     account_row,
     chain_text,
-    chain_title,
     group_digits,
-    mark_rows,
     name_asset,
+    name_chain,
     one_line,
 )
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -35,27 +33,21 @@ def summary(node: Node, registry: "Registry") -> str:
     return chain_text(node.form.get("chain"), registry)
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = one_line(node.form.get("chain"))
-    if not chain:
-        return "no chain chosen yet"
-    amount = one_line(node.form.get("amount"))
-    address = one_line(node.form.get("address"), 60)
-    return ", ".join(filter(None, (chain, f"{amount} {_asset_words(app, node).full}".strip(), address)))
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    literal, title = chain_title(app, node.form.get("chain"))
-    rows = []
-    named = _asset_words(app, node)
-    amount = one_line(node.form.get("amount"))
-    if named.short or amount:
-        rows += [Row(text=group_digits(f"{amount} {named.short}".strip()), strong=True), *mark_rows(named)]
-    address = one_line(node.form.get("address"), 300)
-    if address:
-        rows.append(account_row("Account", address))
-    caption = literal if literal != title else ""
-    return Card(title=title or "Chain", caption=caption, rows=tuple(rows), chain=literal)
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
+    form = node.form
+    chain, asset = name_chain(app, form.get("chain")), _asset_words(app, node)
+    typed, amount, given = one_line(form.get("chain")), one_line(form.get("amount")), form.get("address")
+    said = (typed, f"{amount} {asset.full}".strip(), one_line(given, 60))
+    address = one_line(given, 300)
+    return Story(
+        kind=chain.title or "Chain",
+        sentence=", ".join(filter(None, said)) if typed else "no chain chosen yet",
+        what=group_digits(f"{amount} {asset.short}".strip()),
+        chains=(chain,) if typed else (),
+        assets=(asset,),
+        facts=(account_row("Account", address),) if address else (),
+        caption=chain.literal if chain.literal != chain.title else "",
+    )
 
 
 def _asset_words(app: "Application", node: Node) -> AssetText:
@@ -157,8 +149,7 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="chain", color="slate"),
     summary=summary,
-    describe=describe,
-    card=card,
+    tell=tell,
     check=check,
     is_shared=True,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_text, chain_title, one_line, shorten_middle
+from scenarioctl.actions.cards import Look, Row, chain_text, name_chain, one_line, shorten_middle
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import (
     Data,
@@ -21,6 +21,7 @@ from scenarioctl.actions.placeholders import (
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_digits, read_number
@@ -113,39 +114,30 @@ def summary(node: Node, registry: "Registry") -> str:
     return f"query({chain})" if chain else "query"
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = one_line(node.form.get("selectedChain"))
-    if not chain:
-        return "no query chosen yet"
-    pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
-    params = one_line(node.form.get("methodInput"), 80)
-    return f"{pallet or '?'}.{method or '?'}({params}) on {chain}"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    literal, rows = item_rows(app, node)
-    params = node.form.get("methodInput")
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
+    params, block = node.form.get("methodInput"), one_line(node.form.get("blockHash"), 80)
+    said = one_line(params, 80)
     if isinstance(params, list):
         params = ", ".join(one_line(entry) for entry in params[:2])
-    shown = one_line(params, 300)
-    if shown:
-        rows.append(Row(label="With", text=shorten_middle(shown)))
-    block = one_line(node.form.get("blockHash"), 80)
-    if block:
-        rows.append(Row(label="At", text=shorten_middle(block)))
-    return Card(title="Query", rows=tuple(rows), chain=literal)
+    shown = (("With", one_line(params, 300)), ("At", block))
+    facts = tuple(Row(label=label, text=shorten_middle(text)) for label, text in shown if text)
+    return tell_item(app, node, kind="Query", noun="query", given=said, facts=facts)
 
 
-def item_rows(app: "Application", node: Node) -> tuple[str, list[Row]]:
-    """Return the chain of a query or a call, and the rows that name its item."""
-    literal, title = chain_title(app, node.form.get("selectedChain"))
+def tell_item(
+    app: "Application", node: Node, *, kind: str, noun: str, given: str, facts: tuple[Row, ...]
+) -> Story:
+    """Return the story of a query or a call, with the arguments that are *given* to it."""
+    chain = one_line(node.form.get("selectedChain"))
     pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
-    rows = []
-    if pallet or method:
-        rows.append(Row(text=f"{pallet or '?'}.{method or '?'}", strong=True))
-    if title:
-        rows.append(Row(label="On", text=title))
-    return literal, rows
+    item = f"{pallet or '?'}.{method or '?'}"
+    return Story(
+        kind=kind,
+        sentence=f"{item}({given}) on {chain}" if chain else f"no {noun} chosen yet",
+        what=item if pallet or method else "",
+        chains=(name_chain(app, node.form.get("selectedChain")),) if chain else (),
+        facts=facts,
+    )
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
@@ -397,8 +389,7 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="query", color="teal", icon="M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5"),
     summary=summary,
-    describe=describe,
-    card=card,
+    tell=tell,
     flow=FlowKeys(
         required=("chain", "pallet_name", "method_name"),
         optional=("params", "block"),

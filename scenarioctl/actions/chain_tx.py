@@ -5,14 +5,15 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_text, one_line, shorten_middle
-from scenarioctl.actions.chain_query import item_rows, method_name, require_text
+from scenarioctl.actions.cards import Look, Row, chain_text, one_line, shorten_middle
+from scenarioctl.actions.chain_query import method_name, require_text, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -38,28 +39,17 @@ def summary(node: Node, registry: "Registry") -> str:
     return f"tx({chain})" if chain else "tx"
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = one_line(node.form.get("selectedChain"))
-    if not chain:
-        return "no call chosen yet"
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     params = own_params(node.form)
-    names = ", ".join(one_line(name) for name in list(params)[:8]) if isinstance(params, dict) else ""
-    pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
-    return f"{pallet or '?'}.{method or '?'}({names}) on {chain}"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    literal, rows = item_rows(app, node)
-    params = own_params(node.form)
-    if isinstance(params, dict):
-        shown = list(params.items())[:_SHOWN]
-        rows += [
-            Row(label=one_line(name, 24), text=shorten_middle(one_line(value, 300) or "…"))
-            for name, value in shown
-        ]
-        if len(params) > len(shown):
-            rows.append(Row(text=f"and {len(params) - len(shown)} more"))
-    return Card(title="Transaction", rows=tuple(rows), chain=literal)
+    params = params if isinstance(params, dict) else {}
+    facts = [
+        Row(label=one_line(name, 24), text=shorten_middle(one_line(value, 300) or "…"))
+        for name, value in list(params.items())[:_SHOWN]
+    ]
+    if len(params) > _SHOWN:
+        facts.append(Row(text=f"and {len(params) - _SHOWN} more"))
+    names = ", ".join(one_line(name) for name in list(params)[:8])
+    return tell_item(app, node, kind="Transaction", noun="call", given=names, facts=tuple(facts))
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -75,7 +65,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
-        summary=f"{chain.name} > ChainTx > {chain.name}",
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=transaction,
@@ -156,8 +145,7 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="call", color="blue", icon="M9 6l-5 6l5 6M15 6l5 6l-5 6"),
     summary=summary,
-    describe=describe,
-    card=card,
+    tell=tell,
     flow=FlowKeys(
         required=("chain", "pallet_name", "method_name"),
         optional=("params",),

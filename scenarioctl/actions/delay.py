@@ -3,10 +3,11 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, one_line
+from scenarioctl.actions.cards import Look, one_line
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, read_digits, to_text
@@ -23,15 +24,11 @@ LONGEST = 86_400
 BOX = EditorBox(type="delay", label="Delay")
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    seconds = one_line(node.form.get("seconds"))
-    return f"waits {seconds} s" if seconds else "no length yet"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     seconds = node.form.get("seconds")
-    text = _duration(seconds) or one_line(seconds)
-    return Card(title="Delay", rows=(Row(text=text, strong=True),) if text else ())
+    typed = one_line(seconds)
+    said = f"waits {typed} s" if typed else "no length yet"
+    return Story(kind="Delay", sentence=said, what=_duration(seconds) or typed)
 
 
 def _duration(seconds: Any) -> str:
@@ -105,8 +102,7 @@ STEP = StepKind(
     name="delay",
     box=BOX,
     look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
-    describe=describe,
-    card=card,
+    tell=tell,
     flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw),
     check=check,
     run=run,

@@ -40,8 +40,6 @@ class Drafted:
     node: str
     #: `xTransfer`, `swap`, `Remark` or `ChainTx`.
     txtype: str
-    #: `polkadot > xTransfer > assetHub`.
-    summary: str
     #: The id on the source chain; empty where no asset moves.
     asset: str = ""
     #: Whole tokens.
@@ -60,6 +58,11 @@ class Drafted:
     data: "Mapping[str, str] | None" = None
     #: Nodes whose transactions have to be in a block before this one, in order.
     after: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """Return `polkadot > xTransfer > assetHub`."""
+        return f"{self.source_chain} > {self.txtype} > {self.dest_chain}"
 
 
 async def draft_transfer(

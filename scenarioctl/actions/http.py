@@ -8,7 +8,7 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, one_line
+from scenarioctl.actions.cards import Look, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.http_bodies import content_type_of, fill_body
@@ -24,6 +24,7 @@ from scenarioctl.actions.placeholders import (
 )
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
@@ -73,21 +74,17 @@ DATA = StepData(
 )
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    address = node.form.get("url")
-    # A query may contain a key, and descriptions are shown to others.
-    url = one_line(
-        re.sub(r"[?#].*", "?…", address, flags=re.DOTALL) if isinstance(address, str) else address, 120
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
+    given, method = node.form.get("url"), node.form.get("method")
+    # A query may contain a key, and descriptions are shown to others.  A path may too, and pictures go further: they have the host.
+    shown = re.sub(r"[?#].*", "?…", given, flags=re.DOTALL) if isinstance(given, str) else given
+    url, shown = one_line(given, 300), one_line(shown, 120)
+    verb = (one_line(method, 12) or "get").upper()
+    return Story(
+        kind=f"{verb} request" if url else "Request",
+        sentence=f"{verb} {shown}" if shown else "no URL yet",
+        what=_host(url) if url else "",
     )
-    return f"{(one_line(node.form.get('method')) or 'get').upper()} {url}" if url else "no URL yet"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    url = one_line(node.form.get("url"), 300)
-    method = (one_line(node.form.get("method"), 12) or "get").upper()
-    # Only the host: a path or a query may contain a key, and previews are shown to others.
-    rows = (Row(text=_host(url), strong=True),) if url else ()
-    return Card(title=f"{method} request" if url else "Request", rows=rows)
 
 
 def _host(url: str) -> str:
@@ -374,8 +371,7 @@ STEP = StepKind(
         color="teal",
         icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
     ),
-    describe=describe,
-    card=card,
+    tell=tell,
     flow=FlowKeys(
         required=("url",),
         optional=("method", "headers", "body", "content_type", "timeout", "retries"),

@@ -4,15 +4,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, one_line, side_texts
+from scenarioctl.actions.cards import Look, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -25,31 +25,18 @@ if TYPE_CHECKING:
 TX_TYPE = "Remark"
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, _ = side_texts(app, diagram, node)
-    text = _text_word(node)
-    return f"{text!r} on {source.chain}" if text else f"no text yet, on {source.chain}"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, _ = side_texts(app, diagram, node)
-    literal, title = chain_title(app, source.chain)
-    text = _text_word(node, 200)
-    rows = [Row(text=text, strong=True)] if text else []
-    rows.append(Row(label="On", text=title or "?"))
-    return Card(title="Remark", rows=tuple(rows), chain=literal)
-
-
-def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
-    source, _ = side_texts(app, diagram, node)
-    title = chain_title(app, source.chain)[1]
-    text = _text_word(node)
-    return Headline(f'remark "{text}"' if text else "remark without text", (title,) if title else ())
-
-
-def _text_word(node: Node, limit: int = 48) -> str:
     values = action_data(node).get("source")
-    return one_line(values.get("target"), limit) if isinstance(values, dict) else ""
+    given = values.get("target") if isinstance(values, dict) else None
+    text = one_line(given)
+    return Story(
+        kind="Remark",
+        sentence=f"{text!r} on {source.chain}" if text else f"no text yet, on {source.chain}",
+        what=one_line(given, 200),
+        named=f'remark "{text}"' if text else "remark without text",
+        chains=(name_chain(app, source.chain),),
+    )
 
 
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
@@ -72,7 +59,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
-        summary=f"{chain.name} > Remark > {chain.name}",
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=await draft_remark(app, chain=chain, text=text, plain=bool(plain)),
@@ -123,9 +109,7 @@ STEP = StepKind(
     name="Remark",
     box=ACTION_BOX,
     look=Look(name="remark", color="rose", icon="M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3"),
-    describe=describe,
-    card=card,
-    headline=headline,
+    tell=tell,
     flow=FlowKeys(
         required=("chain", "text"),
         optional=("plain",),

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look
+from scenarioctl.actions.cards import Look
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
+from scenarioctl.actions.story import Story
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -75,15 +75,8 @@ class StepKind:
     look: Look
     #: The step's word in a route like `polkadot > xTransfer > assetHub`, empty to leave it out; None: its name.
     summary: Callable[[Node, "Registry"], str] | None = None
-    #: One line that says what the step does, finished or not.
-    describe: Callable[["Application", Diagram, Node], str]
-    #: The step's card in a preview.
-    card: Callable[["Application", Diagram, Node], Card]
-    #: What it does in a few words, when it is created and in lists; None: as its card says it.
-    headline: Callable[["Application", Diagram, Node], Headline] | None = None
-    #: Text on the arrow from a chain to the step, and on the arrow that leaves the step; None: nothing.
-    incoming: Callable[["Application", Diagram, Node], str] | None = None
-    outgoing: Callable[["Application", Diagram, Node], str] | None = None
+    #: What the step does, finished or not.
+    tell: Callable[["Application", Diagram, Node], Story]
     #: None if a flow file cannot have such a step.
     flow: FlowKeys | None = None
 

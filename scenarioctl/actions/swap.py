@@ -5,27 +5,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import (
-    Card,
-    Look,
-    Row,
-    chain_title,
-    group_digits,
-    known,
-    mark_rows,
-    one_line,
-    side_texts,
-    source_tokens,
-    tokens,
-)
+from scenarioctl.actions.cards import Look, Row, group_digits, known, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, read_raw, read_tokens
-from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
@@ -45,7 +33,7 @@ TX_TYPE = "swap"
 DATA = StepData(
     name="swap",
     title="a swap",
-    label="minimum received",
+    label="",
     fields=("min_received",),
     editor_paths={("min_received",): ("min_received",)},
 )
@@ -53,14 +41,23 @@ DATA = StepData(
 _DEFAULT_CHAIN = "hydraDx"
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, target = side_texts(app, diagram, node)
-    traded = f"{source.amount} {source.asset.full} for {target.asset.full} on {source.chain}"
-    least = minimum_text(app, diagram, node)
-    if not least:
-        return traded
-    exact = " (exact)" if action_data(node).get("exactMinimum") is True else ""
-    return f"{traded}, at least {least}{exact}"
+    options, least = action_data(node), minimum_text(app, diagram, node)
+    exact = " (exact)" if options.get("exactMinimum") is True else ""
+    slippage = one_line(options.get("slippage")) or "1"
+    said = f"{source.amount} {source.asset.full} for {target.asset.full} on {source.chain}"
+    return Story(
+        kind="Swap",
+        sentence=f"{said}, at least {least}{exact}" if least else said,
+        what=f"{source.tokens or '?'} → {target.asset.short}",
+        named=f"{source.full_tokens or '?'} → {f'at least {least}' if least else target.asset.full}",
+        chains=(name_chain(app, source.chain),),
+        gives=source.tokens,
+        gets=group_digits(least) or known(target.asset.short),
+        assets=(source.asset, target.asset),
+        facts=(Row(label="At least", text=group_digits(least or f"the quote less {slippage} %")),),
+    )
 
 
 def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -75,37 +72,6 @@ def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     except ScenarioctlError:
         return one_line(given)
     return asset.amount(raw)
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, target = side_texts(app, diagram, node)
-    literal, title = chain_title(app, source.chain)
-    slippage = one_line(action_data(node).get("slippage")) or "1"
-    least = minimum_text(app, diagram, node) or f"the quote less {slippage} %"
-    rows = (
-        Row(text=f"{source_tokens(app, diagram, node) or '?'} → {target.asset.short}", strong=True),
-        *mark_rows(source.asset),
-        *mark_rows(target.asset),
-        Row(label="On", text=title or "?"),
-        Row(label="At least", text=group_digits(least)),
-    )
-    return Card(title="Swap", rows=rows, chain=literal)
-
-
-def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
-    source, target = side_texts(app, diagram, node)
-    least = minimum_text(app, diagram, node)
-    received = f"at least {least}" if least else target.asset.full
-    title = chain_title(app, source.chain)[1]
-    return Headline(
-        f"{tokens(source.amount, source.asset.full) or '?'} → {received}", (title,) if title else ()
-    )
-
-
-def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return group_digits(minimum_text(app, diagram, node)) or known(
-        side_texts(app, diagram, node)[1].asset.short
-    )
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -137,7 +103,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
-        summary=f"{chain.name} > swap > {chain.name}",
         asset=asset_in.id,
         amount=amount,
         raw_amount=raw,
@@ -358,11 +323,7 @@ STEP = StepKind(
     name="swap",
     box=ACTION_BOX,
     look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
-    describe=describe,
-    card=card,
-    headline=headline,
-    incoming=source_tokens,
-    outgoing=outgoing,
+    tell=tell,
     flow=FlowKeys(
         required=("assetin", "assetout", "amount"),
         optional=(

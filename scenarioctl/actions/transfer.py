@@ -5,19 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.actions.cards import (
-    Card,
-    Look,
-    Row,
-    account_row,
-    chain_title,
-    known,
-    mark_rows,
-    one_line,
-    side_texts,
-    source_tokens,
-    tokens,
-)
+from scenarioctl.actions.cards import Look, Row, account_row, known, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
@@ -28,10 +16,10 @@ from scenarioctl.actions.fields import (
     read_remote_fee_asset,
     read_xcm_version,
 )
-from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
@@ -49,39 +37,24 @@ if TYPE_CHECKING:
 TX_TYPE = "xTransfer"
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, target = side_texts(app, diagram, node)
-    pays = _remote_fee_name(app, source.chain, node)
-    beside = f", with a little {pays} that pays the fee there" if pays else ""
-    return f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}{beside}"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, target = side_texts(app, diagram, node)
-    origin, origin_title = chain_title(app, source.chain)
-    _, destination = chain_title(app, target.chain)
-    pays = _remote_fee_name(app, source.chain, node)
-    rows = (
-        Row(text=source_tokens(app, diagram, node) or "?", strong=True),
-        *mark_rows(source.asset),
-        Row(label="From", text=origin_title or "?"),
-        Row(label="To", text=destination or "?"),
-        account_row("For", _receiver(diagram, node) or target.address),
-        *([Row(label="Remote fee", text=pays)] if pays else []),
-    )
-    return Card(title="Transfer", rows=rows, chain=origin)
-
-
-def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
-    source, target = side_texts(app, diagram, node)
-    titles = [chain_title(app, chain)[1] or "?" for chain in (source.chain, target.chain)]
-    pays = _remote_fee_name(app, source.chain, node)
-    beside = f" with a little {pays}" if pays else ""
-    return Headline(
-        (tokens(source.amount, source.asset.full) or "?") + beside,
-        tuple(dict.fromkeys(titles)),
-        _receiver(diagram, node),
-        target.chain,
+    pays, receiver = _remote_fee_name(app, source.chain, node), _receiver(diagram, node)
+    said = f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}"
+    return Story(
+        kind="Transfer",
+        sentence=said + (f", with a little {pays} that pays the fee there" if pays else ""),
+        what=source.tokens or "?",
+        named=(source.full_tokens or "?") + (f" with a little {pays}" if pays else ""),
+        chains=(name_chain(app, source.chain), name_chain(app, target.chain)),
+        receiver=receiver,
+        gives=source.tokens,
+        gets=known(target.asset.short),
+        assets=(source.asset,),
+        facts=(
+            account_row("For", receiver or target.address),
+            *([Row(label="Remote fee", text=pays)] if pays else []),
+        ),
     )
 
 
@@ -104,10 +77,6 @@ def _receiver(diagram: Diagram, node: Node) -> str:
     return ""
 
 
-def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return known(side_texts(app, diagram, node)[1].asset.short)
-
-
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
     parsed = _parse_node(app, diagram, node)
@@ -116,7 +85,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
-        summary=f"{source.name} > xTransfer > {destination.name}",
         asset=app.assets.answered_id(source, transfer.asset),
         amount=parsed.amount,
         raw_amount=transfer.amount,
@@ -447,11 +415,7 @@ STEP = StepKind(
     name="xTransfer",
     box=ACTION_BOX,
     look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
-    describe=describe,
-    card=card,
-    headline=headline,
-    incoming=source_tokens,
-    outgoing=outgoing,
+    tell=tell,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
         optional=("yes", "xcm_version", "remote_fee_asset", "allow_death", "accept_loss"),

@@ -3,11 +3,12 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, one_line
+from scenarioctl.actions.cards import Look, Row, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
@@ -26,22 +27,17 @@ BOX = EditorBox(type="webhook", label="Webhook", image="./webhook.svg")
 DATA = StepData(title="a webhook's event", label="event", editor_paths={("eventData", "content"): ()})
 
 
-def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    uuid = one_line(node.form.get("uuid"))
-    if not uuid:
-        return "no webhook chosen yet"
-    name = one_line(node.form.get("webhookName"))
-    return f"{name}, waits for a POST to /webhook/{uuid}" if name else f"waits for a POST to /webhook/{uuid}"
-
-
-def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    name, uuid = one_line(node.form.get("webhookName")), one_line(node.form.get("uuid"))
-    rows = []
-    if name:
-        rows.append(Row(text=name, strong=True))
-    if uuid:
-        rows.append(Row(label="Inbox", text=uuid if len(uuid) < 13 else f"{uuid[:8]}…{uuid[-4:]}"))
-    return Card(title="Webhook", caption="waits for an event", rows=tuple(rows))
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
+    uuid, name = one_line(node.form.get("uuid")), one_line(node.form.get("webhookName"))
+    said = f"waits for a POST to /webhook/{uuid}" if uuid else "no webhook chosen yet"
+    inbox = uuid if len(uuid) < 13 else f"{uuid[:8]}…{uuid[-4:]}"
+    return Story(
+        kind="Webhook",
+        sentence=f"{name}, {said}" if name and uuid else said,
+        what=name,
+        facts=(Row(label="Inbox", text=inbox),) if uuid else (),
+        caption="waits for an event",
+    )
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
@@ -130,8 +126,7 @@ STEP = StepKind(
     name="webhook",
     box=BOX,
     look=Look(name="webhook", color="amber", icon="M13 3l-7 10h5l-1 8l8-11h-6z"),
-    describe=describe,
-    card=card,
+    tell=tell,
     flow=FlowKeys(
         required=("name",),
         optional=("uuid", "timeout"),

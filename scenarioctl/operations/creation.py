@@ -19,9 +19,9 @@ from scenarioctl.operations.built_transactions import (
     refuse_checked_loss,
     runtime_used,
 )
-from scenarioctl.operations.created_notes import describe_account, note_created
 from scenarioctl.operations.opened_flows import ONLY_CHECKED, open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
+from scenarioctl.operations.scenario_titles import describe_account, note_created
 from scenarioctl.operations.signing_fields import (
     check_output_format,
     parse_sender,

@@ -1,5 +1,6 @@
 """The runs of a job, one by one: when, with what outcome, and which lines and drafts are theirs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
@@ -30,6 +31,13 @@ class RunRow(TypedDict):
     drafts: int
     #: Why it failed; empty if it succeeded.
     failure: str
+
+
+class LastRun(TypedDict):
+    started: "Timestamp"
+    finished: "Timestamp"
+    seconds: float
+    outcome: RunOutcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,3 +126,17 @@ def read_run(value: str | int, *, field: str) -> int:
     return read_number(
         value, field=field, kind="the number of a run", expected="one of `job runs`", most=_NUMBER_MAX - 1
     )
+
+
+async def last_runs_of(app: Application, ids: Sequence[str]) -> dict[str, LastRun]:
+    """Return the last run of each of these scenarios that has run."""
+    found = await app.store.runs_of_each(ids, limit=1)
+    return {
+        id: {
+            "started": timestamp(run.started),
+            "finished": timestamp(run.finished),
+            "seconds": duration_of(run),
+            "outcome": outcome_of(run),
+        }
+        for id, (run, *_) in found.items()
+    }

@@ -109,8 +109,8 @@ class FlowPreview(Preview):
 
 async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
     from scenarioctl.actions.flow_files import CollectedMistakes, as_json, draw_flow, parse_flow, read_flow
-    from scenarioctl.actions.headlines import summarise
     from scenarioctl.actions.problems import find_problems
+    from scenarioctl.actions.story import summarise
     from scenarioctl.render.picture import first_part
 
     wanted = _read(request)

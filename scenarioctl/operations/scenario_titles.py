@@ -1,25 +1,26 @@
-"""What lists say of scenarios beside what the store keeps for lists: their titles, receivers and last runs."""
+"""What is said of a scenario: its title in lists, and when it was created what was understood, so that a slip is seen at once."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ScenarioctlError
-from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.operations.job_descriptions import RunOutcome
-from scenarioctl.operations.job_runs import duration_of, outcome_of
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.operations.stored_diagrams import read_blob
 from scenarioctl.stores import StoredScenario
 
+if TYPE_CHECKING:
+    from scenarioctl.actions.story import Story
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.diagram import Diagram
+
+#: Nodes of a diagram that is looked through on the event loop.
+_NODES_ON_LOOP = 100
+#: Seconds that a chain has to tell whether it has an account.
+_PATIENCE = 2.0
 #: Bytes of a compressed diagram above which its summary is its title: reading all steps for one line takes too long.
 _LARGE = 64 * 1024
-
-
-class LastRun(TypedDict):
-    started: "Timestamp"
-    finished: "Timestamp"
-    seconds: float
-    outcome: RunOutcome
 
 
 class Title(NamedTuple):
@@ -41,28 +42,64 @@ def _read_titles(app: Application, stored: Mapping[str, StoredScenario]) -> dict
 
 
 def _title_of(app: Application, scenario: StoredScenario) -> Title:
-    from scenarioctl.actions.headlines import headline_of
+    from scenarioctl.actions.story import tell_scenario
 
     title = Title(scenario.summary, name=scenario.name)
     if len(scenario.blob) > _LARGE:
         return title
     try:
-        headline = headline_of(app, read_blob(scenario.blob, scenario.id))
+        story = tell_scenario(app, read_blob(scenario.blob, scenario.id))
     except ScenarioctlError:
         # A list shows a scenario that cannot be read, too.
         return title
-    return Title(headline.title, headline.receiver, scenario.name)
+    return Title(story.title, story.receiver, scenario.name)
 
 
-async def last_runs_of(app: Application, ids: Sequence[str]) -> dict[str, LastRun]:
-    """Return the last run of each of these scenarios that has run."""
-    found = await app.store.runs_of_each(ids, limit=1)
-    return {
-        id: {
-            "started": timestamp(run.started),
-            "finished": timestamp(run.finished),
-            "seconds": duration_of(run),
-            "outcome": outcome_of(run),
-        }
-        for id, (run, *_) in found.items()
-    }
+async def note_created(app: Application, id: str, diagram: "Diagram", *, account: str = "") -> str:
+    """Return what was created under *id*; *account* is what is known of the receiver's account."""
+    if len(diagram.nodes) <= _NODES_ON_LOOP:
+        understood = understand(app, diagram, account=account)
+    else:
+        understood = await app.aside(understand, app, diagram)
+    return created(id, understood)
+
+
+def created(id: str, understood: str) -> str:
+    return f"Created {id}: {understood}"
+
+
+def understand(app: Application, diagram: "Diagram", *, account: str = "") -> str:
+    """Return what *diagram* does, with what is known of its receiver."""
+    from scenarioctl.actions.story import tell_scenario
+
+    story = tell_scenario(app, diagram)
+    known = ", ".join(filter(None, (_judge_receiver(app, story), account)))
+    return f"{story.announcement} ({known})" if known else story.announcement
+
+
+async def describe_account(app: Application, chain: "Chain", account: bytes) -> str:
+    """Return whether *account* exists on a chain that was just asked something else; empty if that is not known."""
+    with suppress(ScenarioctlError, TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            row = await app.client(chain).storage("System", "Account", account)
+        references = row["providers"] + row["sufficients"] + row["consumers"]
+        return "existing account" if references or row["nonce"] else "new account"
+    return ""
+
+
+def _judge_receiver(app: Application, story: "Story") -> str:
+    """Return what the address of the receiver tells by itself; empty if there is none, or a run fills it in."""
+    from scenarioctl.actions.placeholders import has_placeholder
+
+    text = story.receiver
+    if not text or has_placeholder(text) or has_placeholder(story.chains[-1].literal):
+        return ""
+    try:
+        account_format = app.registry.find(story.chains[-1].literal).account_format
+    except InvalidRequest:
+        return ""
+    try:
+        account_format.parse(text, field="address")
+    except InvalidRequest:
+        return "not a valid address"
+    return "valid address" if account_format.has_checksum(text) else "no checksum in this address"

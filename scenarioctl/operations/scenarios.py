@@ -18,9 +18,9 @@ from scenarioctl.operations.built_transactions import (
     passed_check,
     refuse_checked_fee_asset,
 )
-from scenarioctl.operations.created_notes import created, understand
+from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, Result, read_page_size
-from scenarioctl.operations.scenario_titles import LastRun, last_runs_of, titles_of
+from scenarioctl.operations.scenario_titles import created, titles_of, understand
 from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.signing_fields import (
     WrittenTransaction,
@@ -343,8 +343,8 @@ class ScenarioDetails(_MaybeLabeled):
 
 async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:
     from scenarioctl.actions import find_step
-    from scenarioctl.actions.headlines import describe_node, headline_of
     from scenarioctl.actions.problems import find_problems
+    from scenarioctl.actions.story import tell_scenario, tell_step
 
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
@@ -358,7 +358,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
                     "id": node.id,
                     "type": node.type,
                     "step": step.name if step is not None else "",
-                    "text": describe_node(app, node, diagram),
+                    "text": tell_step(app, diagram, node).sentence,
                 }
             )
     found: list[StepProblem] = []
@@ -372,7 +372,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
         answer={
             "id": stored.id,
             **_labels(diagram.name, diagram.tags),
-            "title": headline_of(app, diagram).title,
+            "title": tell_scenario(app, diagram).title,
             "summary": stored.summary,
             "created": timestamp(stored.created),
             "revision": stored.revision,

@@ -58,7 +58,7 @@ def _pack_document(app: Application, document: Mapping[str, Any], diagram: Diagr
 
 def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScenario:
     """Return *diagram*, whose JSON is *text*, as it is stored; without an id."""
-    from scenarioctl.actions.headlines import chains_of, summarise
+    from scenarioctl.actions.story import chains_of, summarise
     from scenarioctl.actions.webhook import webhooks_of
     from scenarioctl.formats.share import pack_text
 

@@ -1,11 +1,14 @@
 """The content of a preview, before layout: cards and the edges between them."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.cards import Card, Look, one_line
+from scenarioctl.actions.story import Story, tell_step
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
 from scenarioctl.render.text_metrics import clean
 
@@ -85,10 +88,13 @@ def read_picture(
     app: "Application", diagram: Diagram, problems: tuple[Problem, ...], *, summary: str, total: int = 0
 ) -> Picture:
     """Return the picture of *diagram*, the `first_part` of a diagram with *total* nodes."""
-    by_node: dict[str, list[Problem]] = {}
+    by_node: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
-        by_node.setdefault(problem.node, []).append(problem)
-    cards = [read_card(app, diagram, node, tuple(by_node.get(node.id, ()))) for node in diagram.nodes]
+        by_node[problem.node].append(problem)
+    stories = [tell_step(app, diagram, node) for node in diagram.nodes]
+    cards = [
+        _card_of(node, story, by_node[node.id]) for node, story in zip(diagram.nodes, stories, strict=True)
+    ]
     middles: list[tuple[float, float] | None] = [_middle(node) for node in diagram.nodes]
     index: dict[str, int] = {}
     for node in diagram.nodes:
@@ -106,7 +112,7 @@ def read_picture(
         source, target = ends
         label = one_line(raw.get("label"), 60)
         if not label and source < real and target < real:
-            label = arrow_label(app, diagram, diagram.nodes[source], diagram.nodes[target])
+            label = _arrow_label(diagram.nodes[source], diagram.nodes[target], stories)
         arrows.append(
             Arrow(source=source, target=target, label=label, unfinished=source >= real or target >= real)
         )
@@ -169,20 +175,15 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
     )
 
 
-def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[Problem, ...] = ()) -> Card:
-    """Return the card of *node*; *problems* are those of this node."""
-    step = find_step(node)
+def _card_of(node: Node, story: Story, problems: Sequence[Problem]) -> Card:
+    """Return the card of *node*, of which *problems* are told."""
+    step, card = find_step(node), story.card._replace(id=clean(node.id[:256]))
     if step is not None:
-        card = step.card(app, diagram, node)
-        card = card._replace(look=step.look, caption=card.caption or step.name)
+        card = card._replace(look=step.look)
     elif node.type == "action":
-        card = Card(
-            title="Action", caption=one_line(node.form.get("action")) or "not chosen yet", state="problem"
-        )
+        card = card._replace(state="problem")
     else:
-        caption = one_line(node.type) or "no type"
-        card = Card(title="Unknown step", caption=caption, note="skipped in a run", state="problem")
-    card = card._replace(id=clean(node.id[:256]))
+        card = card._replace(note="skipped in a run", state="problem")
     # A missing quote is no fault of the diagram.
     serious = [problem for problem in problems if problem.code != "chain_unreachable"]
     if not serious:
@@ -202,16 +203,15 @@ def _missing_card(identifier: str) -> Card:
     )
 
 
-def arrow_label(app: "Application", diagram: Diagram, source: Node, target: Node) -> str:
+def _arrow_label(source: Node, target: Node, stories: Sequence[Story]) -> str:
     """Return the text on the arrow from *source* to *target*; may be empty."""
-    before, after = find_step(source), find_step(target)
+    before = find_step(source)
     if before is None:
         return ""
-    if after is not None and after.incoming is not None and before.is_shared:
-        return after.incoming(app, diagram, target)
-    if before.outgoing is not None:
-        return before.outgoing(app, diagram, source)
-    return "" if before.data is None else before.data.label
+    entering, leaving = stories[target.position].gives, stories[source.position].gets
+    if before.is_shared and entering:
+        return entering
+    return leaving or ("" if before.data is None else before.data.label)
 
 
 def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
