@@ -7,7 +7,7 @@ import pytest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE
-from scenarioctl.transactions.wording.calls import read_rights, say_call
+from scenarioctl.transactions.wording.calls import tell_call
 from tests.conftest import BOB, BOB_HEX
 from tests.messages import says
 from tests.test_ordered_words import ASSETS, REGISTRY, table_of
@@ -45,11 +45,11 @@ def say(call: Call, chain: str = "hydraDx") -> str:
     table = load_bundled(chain)
     assert table is not None
     known = table.decode_call(table.encode_call(call))
-    return say_call(known, REGISTRY.find(chain), ASSETS, table_of)
+    return tell_call(known, REGISTRY.find(chain), ASSETS, table_of).sentence
 
 
 def unknown(call: Call, chain: str = "hydraDx") -> list[str]:
-    return read_rights(call, REGISTRY.find(chain), ASSETS, table_of).unknown
+    return tell_call(call, REGISTRY.find(chain), ASSETS, table_of).unknown
 
 
 def test_a_transfer_through_the_address_of_an_asset_is_a_transfer() -> None:
@@ -60,7 +60,7 @@ def test_a_transfer_through_the_address_of_an_asset_is_a_transfer() -> None:
 
 
 def test_an_approval_through_the_address_of_an_asset_is_a_right() -> None:
-    reading = read_rights(evm(USDT, erc20("095ea7b3")), CHAIN, ASSETS, table_of)
+    reading = tell_call(evm(USDT, erc20("095ea7b3")), CHAIN, ASSETS, table_of)
 
     assert [right.sentence for right in reading.rights] == [says("lets", f"0x{EVE.hex()}", "5 USDT")]
 
@@ -139,4 +139,6 @@ def test_an_ethereum_transaction_names_its_contract() -> None:
     }
     call = Call(pallet="Ethereum", method="transact", args={"transaction": {"EIP1559": transaction}})
 
-    assert say_call(call, CHAIN, ASSETS, table_of) == says(f"0x{EVE.hex()}", "3 smallest units", "9 gas")
+    assert tell_call(call, CHAIN, ASSETS, table_of).sentence == says(
+        f"0x{EVE.hex()}", "3 smallest units", "9 gas"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation import granted_rights
-from scenarioctl.transactions.wording.phrases import GrantedRight, Reading
+from scenarioctl.transactions.wording.phrases import CallStory, GrantedRight
 from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred, trial
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
@@ -203,12 +203,12 @@ def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(network: FakeN
 
 
 def test_rights_are_told_apart_from_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading, tried = Reading(), trial()
-    reading.grants(GrantedRight(sentence="for Bob", accounts=frozenset((BOB_KEY,))))
-    reading.grants(GrantedRight(sentence="for both", accounts=frozenset((BOB_KEY, ALICE_KEY))))
-    reading.grants(GrantedRight(sentence="for Alice", accounts=frozenset((ALICE_KEY,))))
+    story, tried = CallStory(), trial()
+    story.grants(GrantedRight(sentence="for Bob", accounts=frozenset((BOB_KEY,))))
+    story.grants(GrantedRight(sentence="for both", accounts=frozenset((BOB_KEY, ALICE_KEY))))
+    story.grants(GrantedRight(sentence="for Alice", accounts=frozenset((ALICE_KEY,))))
 
-    monkeypatch.setattr(granted_rights, "read_rights", lambda *_: reading)
+    monkeypatch.setattr(granted_rights, "tell_call", lambda *_: story)
 
     finish(granted_rights.check_granted_rights(tried))
 

@@ -20,7 +20,7 @@ from scenarioctl.render.svg import write_svg
 from scenarioctl.render.text import draw_text
 from scenarioctl.transactions.explain import describe_call
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.wording.calls import say_call
+from scenarioctl.transactions.wording.calls import tell_call
 from tests.drawing import make_app
 from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled
 
@@ -117,7 +117,7 @@ def told(app: Application, chain: Chain, asset: Asset) -> dict[str, str]:
     source, send, swap = diagram.nodes
     described = describe_call(table, chain, call, ASSETS)["args"]
     return {
-        "decode says": say_call(call, chain, ASSETS, lambda other: bundled(other.name)),
+        "decode says": tell_call(call, chain, ASSETS, lambda other: bundled(other.name)).sentence,
         "decode": str(described.get("value") or described),
         "check": str(amount_of(asset, 10**12)),
         "check, as JSON": str(amount_of(asset, 10**12).answer()),

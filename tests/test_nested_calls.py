@@ -1,16 +1,19 @@
 """Every transfer inside a call is told to the person who signs: its amount in whole tokens, its asset and its receiver."""
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+import scenarioctl.transactions.call_kinds as call_kinds_module
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.wording.calls import KINDS, WORDS, read_rights, say_call
+from scenarioctl.transactions.call_kinds import call_kinds
+from scenarioctl.transactions.wording.calls import tell_call
 from tests.conftest import BOB, BOB_HEX, DATA
 from tests.generated_values import Generator
 from tests.messages import says
@@ -31,7 +34,7 @@ def table_of(chain: Chain) -> RuntimeTable | None:
 
 
 def say(chain: str, call: Call) -> str:
-    return say_call(call, REGISTRY.find(chain), ASSETS, table_of)
+    return tell_call(call, REGISTRY.find(chain), ASSETS, table_of).sentence
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in VECTORS])
@@ -218,7 +221,7 @@ def test_a_call_for_a_chain_without_a_runtime_is_said_to_be_unread() -> None:
         pallet="PolkadotXcm", method="send", args={"dest": {"V5": dest}, "message": {"V5": [transact]}}
     )
 
-    sentence = say_call(send, REGISTRY.find("assetHub"), ASSETS, lambda _: None)
+    sentence = tell_call(send, REGISTRY.find("assetHub"), ASSETS, lambda _: None).sentence
 
     assert sentence == says("to hydraDx", "3 bytes", "not decoded", "the runtime of hydraDx is not known")
 
@@ -250,15 +253,18 @@ def test_each_row_of_words_is_a_call_of_some_runtime() -> None:
     # Of older runtimes and of chains that are configured.
     elsewhere = {("Balances", "transfer")}
 
-    unknown = [row for row in WORDS if not any(table and table.has_call(*row) for table in tables)]
+    unknown = [row for row in call_kinds() if not any(table and table.has_call(*row) for table in tables)]
 
     assert set(unknown) == elsewhere
 
 
-def test_no_call_has_two_rows_of_words() -> None:
-    rows = [row for _, table in KINDS for row in table]
+def test_no_call_has_two_rows_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"other": {"A|B.c": "does it"}, "money": {"B.c|d": "pays"}}
+    (tmp_path / "calls.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(call_kinds_module, "__file__", str(tmp_path / "call_kinds.py"))
 
-    assert len(rows) == len(set(rows)) == len(WORDS)
+    with pytest.raises(ValueError, match="second row in money"):
+        call_kinds.__wrapped__()
 
 
 @pytest.mark.parametrize("chain", BUNDLED)
@@ -267,11 +273,11 @@ def test_the_words_of_a_row_fit_its_call(chain: str) -> None:
     assert table is not None
     generator = Generator(table.types, Random(chain))
     home, misfits = REGISTRY.find(chain), []
-    for row in WORDS:
-        if table.has_call(*row):
+    for row, kind in call_kinds().items():
+        if kind.words and table.has_call(*row):
             calls = [call for _ in range(40) if (call := generator.call(table, *row))]
             named = f"what {'.'.join(row)} does is not known here"
-            if all(named in read_rights(call, home, ASSETS, table_of).unknown for call in calls):
+            if all(named in tell_call(call, home, ASSETS, table_of).unknown for call in calls):
                 misfits.append(row)
 
     assert misfits == []

@@ -10,9 +10,9 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.rights import RIGHTS
-from scenarioctl.transactions.wording.calls import read_rights, say_call
-from scenarioctl.transactions.wording.phrases import Danger, Reading
+from scenarioctl.transactions.call_kinds import Danger, call_kinds
+from scenarioctl.transactions.wording.calls import tell_call
+from scenarioctl.transactions.wording.phrases import CallStory
 from tests.conftest import BOB, BOB_HEX
 from tests.generated_values import Generator
 from tests.messages import says
@@ -43,11 +43,11 @@ def call_of(value: dict[str, Any]) -> Call:
 
 
 def say(chain: str, value: dict[str, Any]) -> str:
-    return say_call(call_of(value), REGISTRY.find(chain), ASSETS, table_of)
+    return tell_call(call_of(value), REGISTRY.find(chain), ASSETS, table_of).sentence
 
 
-def read(chain: str, value: dict[str, Any]) -> Reading:
-    return read_rights(call_of(value), REGISTRY.find(chain), ASSETS, table_of)
+def read(chain: str, value: dict[str, Any]) -> CallStory:
+    return tell_call(call_of(value), REGISTRY.find(chain), ASSETS, table_of)
 
 
 def batch(*calls: dict[str, Any], method: str = "batch_all") -> dict[str, Any]:
@@ -375,6 +375,9 @@ def granting(table: RuntimeTable, pallet: str, method: str) -> list[Call]:
     generator = Generator(table.types, Random(f"{pallet} {method}"))
     calls = [generator.call(table, pallet, method) for _ in range(40)]
     return [call for call in calls if call is not None]
+
+
+RIGHTS = [row for row, kind in call_kinds().items() if kind.right]
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=".".join(row)) for row in RIGHTS])

@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.extrinsic import Extrinsic
-from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
+from scenarioctl.transactions.wording.calls import say_extrinsic, tell_call
 from tests.conftest import BOB, BOB_HEX
 from tests.messages import Says, says
 
@@ -24,7 +24,9 @@ def bundled_table(chain: Chain) -> RuntimeTable | None:
 def say(chain: str, call_data: str) -> str:
     table = load_bundled(chain)
     assert table is not None
-    return say_call(table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), ASSETS, bundled_table)
+    return tell_call(
+        table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), ASSETS, bundled_table
+    ).sentence
 
 
 ACCOUNT = BOB_HEX[2:]
@@ -94,7 +96,7 @@ def with_changed(chain: str, call_data: str, **changes: Any) -> str:
     assert table is not None
     call = table.decode_call(bytes.fromhex(call_data))
     changed = Call(pallet=call.pallet, method=call.method, args={**call.args, **changes})
-    return say_call(changed, REGISTRY.find(chain), ASSETS, bundled_table)
+    return tell_call(changed, REGISTRY.find(chain), ASSETS, bundled_table).sentence
 
 
 TYPE_AND_THEN = f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00"
@@ -158,7 +160,7 @@ def said(chain: str, pallet: str, method: str, **args: Any) -> str:
     table = load_bundled(chain)
     assert table is not None
     call = table.decode_call(table.encode_call(Call(pallet=pallet, method=method, args=args)))
-    return say_call(call, REGISTRY.find(chain), ASSETS, bundled_table)
+    return tell_call(call, REGISTRY.find(chain), ASSETS, bundled_table).sentence
 
 
 RAW_BOB = bytes.fromhex(ACCOUNT)

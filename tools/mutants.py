@@ -73,7 +73,9 @@ MONEY: dict[str, str] = {
         "ethereum_over_hub parachains remote_fee confirmation"
     ),
     "transactions/swap/*.py transactions/trades.py": "quoting quote swap swap_checks programs dynamic_fees",
-    "transactions/inner_calls.py transactions/xcm_*.py": "programs ethereum_requests nested_calls xcm_instructions",
+    "transactions/call_kinds.py transactions/inner_calls.py transactions/xcm_*.py": (
+        "programs ethereum_requests nested_calls xcm_instructions"
+    ),
     "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
         "assembly signing fee_asset expected_payloads signatures wallets"
     ),

@@ -97,13 +97,13 @@ def say_transaction(
     app: Application, chain: "Chain", table: "RuntimeTable", transaction: "Extrinsic | Call"
 ) -> str:
     """Return what *transaction*, read by *table*, does on *chain* and, as far as their runtimes are known, on others."""
-    from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
+    from scenarioctl.transactions.wording.calls import say_extrinsic, tell_call
 
     def tables(other: "Chain") -> "RuntimeTable | None":
         return table if other.name == chain.name else app.known_runtime(other)
 
     if isinstance(transaction, Call):
-        return say_call(transaction, chain, app.assets, tables)
+        return tell_call(transaction, chain, app.assets, tables).sentence
     return say_extrinsic(transaction, chain, app.assets, tables)
 
 

@@ -5,13 +5,13 @@ Words and checks walk a call with this module alone, so nothing that a sentence 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.typed_values import find_typed
+from scenarioctl.transactions.call_kinds import kind_of_call
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
@@ -19,37 +19,14 @@ if TYPE_CHECKING:
 #: What stops a walk: a value of another shape than its type.
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 #: Deeper inside a call nothing is read: a runtime decodes no deeper either.
-_DEPTH = 64
+DEEPEST = 64
 
 #: `Bounded` is a call that is stored with its bytes or by its hash.
 HeldKind = Literal["RuntimeCall", "Bounded", "VersionedXcm"]
 _KINDS: frozenset[str] = frozenset(("RuntimeCall", "Bounded", "VersionedXcm"))
-
-
-def expand_calls(*names: str) -> Iterator[tuple[str, str]]:
-    """Give pallet and method of the calls that *names* name: `XYK|LBP.sell|buy` are four."""
-    for name in names:
-        pallets, _, methods = name.partition(".")
-        yield from product(pallets.split("|"), methods.split("|"))
-
-
 #: Types of accounts, and of what holds them in locations; other bytes, like a hash, may be as long.
 _ACCOUNTS = frozenset(("AccountId32", "AccountId20", "H160", "Junction"))
 
-#: Calls that run the calls inside them at once; of `if_else`, the first.  All others keep them for later.
-RUN_AT_ONCE = frozenset(
-    expand_calls(
-        "Utility.batch|batch_all|force_batch|if_else|as_derivative|dispatch_as|dispatch_as_fallible|with_weight",
-        "Proxy.proxy|proxy_announced",
-        "Recovery.as_recovered",
-        "Multisig.as_multi|as_multi_threshold_1",
-        "Sudo.sudo|sudo_unchecked_weight|sudo_as",
-        "Dispatcher.dispatch_with_extra_gas|dispatch_evm_call|dispatch_as_treasury",
-        "Dispatcher.dispatch_as_aave_manager|dispatch_with_fee_payer",
-        "EVM.call",
-        "Ethereum.transact",
-    )
-)
 #: The address at which Hydration dispatches the encoded call that it is given.
 DISPATCH_PRECOMPILE = bytes(18) + b"\x04\x01"
 
@@ -83,13 +60,13 @@ def walk_calls(call: Call, table: "RuntimeTable") -> Iterator[InnerCall]:
 def _walk(found: InnerCall, table: "RuntimeTable", depth: int) -> Iterator[InnerCall]:
     yield found
     outer = found.call
-    if depth >= _DEPTH:
+    if depth >= DEEPEST:
         return
     for held in held_values(outer, table):
         inner = _call_in(held, table)
         if inner is None:
             continue
-        runs = found.runs and (outer.pallet, outer.method) in RUN_AT_ONCE and held.field != "fallback"
+        runs = found.runs and kind_of_call(outer).runs_inside and held.field != "fallback"
         yield from _walk(InnerCall(call=inner, outer=outer, runs=runs), table, depth + 1)
 
 

@@ -1,7 +1,4 @@
-"""The calls that trade one asset for another: which fields say how much, and what limits the price.
-
-To add one, add a row to TRADES.  Words and checks both read it.
-"""
+"""The calls that trade one asset for another: what they trade, and what limits the price.  Their rows are in `calls.json`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -10,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_kinds import kind_of_call
 from scenarioctl.transactions.inner_calls import walk_calls
 
 if TYPE_CHECKING:
@@ -20,41 +18,6 @@ if TYPE_CHECKING:
 ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
 
 
-@dataclass(frozen=True, kw_only=True)
-class TradeFields:
-    """The arguments of one kind of trade."""
-
-    #: The amount that is traded exactly; empty for all that the account holds.
-    amount: str
-    #: The least to get; the most to pay if it buys.
-    limit: str
-    buys: bool = False
-
-
-def _sale(amount: str, limit: str) -> TradeFields:
-    return TradeFields(amount=amount, limit=limit)
-
-
-def _purchase(amount: str, limit: str) -> TradeFields:
-    return TradeFields(amount=amount, limit=limit, buys=True)
-
-
-#: (pallet, method) -> its arguments.
-TRADES: Mapping[tuple[str, str], TradeFields] = {
-    ("Omnipool", "sell"): _sale("amount", "min_buy_amount"),
-    ("Omnipool", "buy"): _purchase("amount", "max_sell_amount"),
-    ("Router", "sell"): _sale("amount_in", "min_amount_out"),
-    ("Router", "sell_all"): _sale("", "min_amount_out"),
-    ("Router", "buy"): _purchase("amount_out", "max_amount_in"),
-    ("Stableswap", "sell"): _sale("amount_in", "min_buy_amount"),
-    ("Stableswap", "buy"): _purchase("amount_out", "max_sell_amount"),
-    **{(pallet, "sell"): _sale("amount", "max_limit") for pallet in ("XYK", "LBP")},
-    **{(pallet, "buy"): _purchase("amount", "max_limit") for pallet in ("XYK", "LBP")},
-    ("HSM", "sell"): _sale("amount_in", "slippage_limit"),
-    ("HSM", "buy"): _purchase("amount_out", "slippage_limit"),
-    ("AssetConversion", "swap_exact_tokens_for_tokens"): _sale("amount_in", "amount_out_min"),
-    ("AssetConversion", "swap_tokens_for_exact_tokens"): _purchase("amount_out", "amount_in_max"),
-}
 #: Calls that trade later, or let others trade, at a price that is set in them, and those that take the price of a stored order.
 ORDERS = frozenset((("DCA", "schedule"), ("OTC", "place_order")))
 FILLS = frozenset((("OTC", "fill_order"), ("OTC", "partial_fill_order")))
@@ -89,7 +52,7 @@ class Trade:
 
 def read_trade(call: Call) -> Trade | None:
     """Return the trade that *call* makes by itself; None if it makes none."""
-    fields, args = TRADES.get((call.pallet, call.method)), call.args
+    fields, args = kind_of_call(call).trade, call.args
     if fields is None:
         return None
     path = args["path"] if "path" in args else (args["asset_in"], args["asset_out"])
@@ -139,7 +102,7 @@ def without_limits(call: Call, table: "RuntimeTable") -> Call:
     """Return *call* with all its trades, those of inner calls too, at any price."""
     copy = deepcopy(call)
     for found in walk_calls(copy, table):
-        fields = TRADES.get((found.call.pallet, found.call.method))
+        fields = kind_of_call(found.call).trade
         if fields is not None:
             # The arguments of an inner call are a part of those of the call that holds it.
             arguments = cast("dict[str, Any]", found.call.args)

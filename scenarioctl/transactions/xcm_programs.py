@@ -14,9 +14,6 @@ from scenarioctl.transactions.xcm_instructions import TRANSFERS, kind_of, read_i
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-#: Calls that move nothing, whoever makes them.
-HARMLESS_CALLS = frozenset((("System", "remark"), ("System", "remark_with_event")))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:

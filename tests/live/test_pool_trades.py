@@ -12,9 +12,9 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
+from scenarioctl.transactions.call_kinds import kind_of_call
 from scenarioctl.transactions.simulation.simulate import simulate
 from scenarioctl.transactions.simulation.trial import Trial
-from scenarioctl.transactions.trades import TRADES
 from tests.live.conftest import Live
 from tests.live.market import (
     DAI,
@@ -129,7 +129,8 @@ CONVERSIONS = (
 
 def judge(app: Application, chain: Chain, call: Call, asset: int, *, moves: bool, best: str = "ok") -> None:
     """Try the limits of *call*: none, far off, at what it brings now, just beyond it, and one that protects."""
-    fields = TRADES[call.pallet, call.method]
+    fields = kind_of_call(call).trade
+    assert fields is not None
 
     def at(limit: int, *, confirmed: bool = False) -> Check:
         return check(app, chain, limited(call, **{fields.limit: limit}), confirmed=confirmed)

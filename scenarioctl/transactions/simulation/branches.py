@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
+from scenarioctl.transactions.call_kinds import Danger, kind_of_call
 from scenarioctl.transactions.inner_calls import named_accounts
 from scenarioctl.transactions.xcm_instructions import kind_of
-from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -35,7 +35,7 @@ async def check_branches(trial: "Trial") -> None:
     fell_back = any(str(event) == "Utility.IfElseFallbackCalled" for event in trial.hops[0].events)
     for found in trial.calls:
         outer, call = found.outer, found.call
-        if outer is None or (call.pallet, call.method) in HARMLESS_CALLS:
+        if outer is None or kind_of_call(call).danger is Danger.REMARK:
             continue
         if (outer.pallet, outer.method) == ("Utility", "if_else"):
             # Of the two, the one that ran was simulated.

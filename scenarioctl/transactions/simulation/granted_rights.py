@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.wording.calls import read_rights
+from scenarioctl.transactions.wording.calls import tell_call
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial
@@ -15,8 +15,8 @@ async def check_granted_rights(trial: "Trial") -> None:
     chains = [hop.chain for hop in trial.hops if not hop.unknown and hop.chain in away]
     # Calls for other chains are read by the runtimes of those.
     tables = {chain.name: await trial.clients(chain).table() for chain in (*chains, trial.chain)}
-    reading = read_rights(trial.call, trial.chain, trial.assets, lambda chain: tables.get(chain.name))
-    given = [right.sentence for right in reading.rights if right.accounts != {trial.sender}]
+    story = tell_call(trial.call, trial.chain, trial.assets, lambda chain: tables.get(chain.name))
+    given = [right.sentence for right in story.rights if right.accounts != {trial.sender}]
     findings.rights += given
-    findings.unknowns += [*given, *reading.unknown]
-    findings.losses += reading.deposits
+    findings.unknowns += [*given, *story.unknown]
+    findings.losses += story.deposits

@@ -31,7 +31,7 @@ from scenarioctl.transactions.trades import (
     traded_amounts,
     without_limits,
 )
-from scenarioctl.transactions.wording.calls import say_call
+from scenarioctl.transactions.wording.calls import tell_call
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
@@ -243,4 +243,4 @@ def _asset(trial: "Trial", identity: Any) -> Asset:
 
 async def _say(trial: "Trial", call: "Call") -> str:
     chain, table = trial.chain, await trial.table()
-    return say_call(call, chain, trial.assets, lambda named: table if named == chain else None)
+    return tell_call(call, chain, trial.assets, lambda named: table if named == chain else None).sentence

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.transactions.call_kinds import Danger, kind_of_call
 from scenarioctl.transactions.inner_calls import decoded_call
 from scenarioctl.transactions.xcm_instructions import kind_of
-from scenarioctl.transactions.xcm_programs import HARMLESS_CALLS
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial
@@ -24,7 +24,7 @@ async def check_unsupported_instructions(trial: "Trial") -> None:
                 call = decoded_call(instruction.fields["call"]["encoded"], table)
             except (ChainUnreachable, ChainRefused):
                 call = None
-            if call is not None and (call.pallet, call.method) in HARMLESS_CALLS:
+            if call is not None and kind_of_call(call).danger is Danger.REMARK:
                 continue
             name = "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
             said = f"executes {name} with Transact"

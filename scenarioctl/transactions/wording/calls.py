@@ -1,32 +1,27 @@
 """A call in one sentence, for the person who is about to sign it.
 
 Only what is understood whole is worded; a call that is not is named, and the sentence says so.  Rights come first, then
-what moves money; neither is ever left out.  To word another call, add a row to one of the tables that KINDS joins.
+what moves money; neither is ever left out.  To word another call, add a row to `../calls.json`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.rights import RIGHTS
-from scenarioctl.transactions.wording import (
-    contracts,
-    cross_chain_calls,
-    nested_calls,
-    ordinary_calls,
-    transfers,
-)
-from scenarioctl.transactions.wording.nested_calls import say_named
+from scenarioctl.transactions.call_kinds import Danger, kind_of_call
+from scenarioctl.transactions.inner_calls import held_values
+from scenarioctl.transactions.wording import batches, sentences, unusual_calls
 from scenarioctl.transactions.wording.phrases import (
     MISFITS,
-    Danger,
+    CallStory,
     GrantedRight,
     Phrases,
-    Reading,
     Tables,
     Words,
 )
-from scenarioctl.transactions.wording.sentences import fill, given_to, rows
+from scenarioctl.transactions.wording.sentences import fill, given_to, sentence
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -34,24 +29,19 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.extrinsic import Extrinsic
 
 
-def say_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> str:
-    """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`.
+def tell_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> CallStory:
+    """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`, and what else there is to know.
 
     *tables* finds the runtimes by which encoded calls inside it are read.
     """
-    return _say(_phrases(chain, assets, tables), call)
-
-
-def read_rights(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> Reading:
-    """Return the rights that *call* gives away, and what in it is not understood."""
     phrases = _phrases(chain, assets, tables)
-    _say(phrases, call)
-    return phrases.reading
+    phrases.story.sentence = _say(phrases, call)
+    return phrases.story
 
 
 def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> str:
     """Return what *extrinsic* does, and what its signer pays beside the plain fee."""
-    said = say_call(extrinsic.call, chain, assets, tables)
+    said = tell_call(extrinsic.call, chain, assets, tables).sentence
     return ", with ".join((said, *say_payments(extrinsic.extensions, chain, assets)))
 
 
@@ -78,29 +68,30 @@ def read_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets
 
 
 def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
-    return Phrases(chain=chain, place=chain, here=chain.name, assets=assets, tables=tables, say=_say)
+    return Phrases(
+        chain=chain, place=chain, here=chain.name, assets=assets, tables=tables, say=_say, parts=_PARTS
+    )
 
 
 def _say(phrases: Phrases, call: Call) -> str:
-    reading, key = phrases.reading, (call.pallet, call.method)
+    story, kind = phrases.story, kind_of_call(call)
     if phrases.too_deep:
         return f"calls {call.pallet}.{call.method} on {phrases.here}, with more inside that is not read"
-    words, right = WORDS.get(key), RIGHTS.get(key)
     said = []
     try:
-        if right is not None and (given := given_to(right, call.args)) is not None:
-            reading.note(Danger.RIGHT)
-            said.append(f"{fill(phrases, right, call.args)}, on {phrases.here}")
+        if kind.right and (given := given_to(kind.right, call.args)) is not None:
+            story.note(Danger.RIGHT)
+            said.append(fill(phrases, kind.right, call.args))
             # Something that names no account is for nobody known.
             accounts = frozenset(who for value in given for who in _accounts_in(value) or [b""])
-            reading.grants(GrantedRight(sentence=said[0], accounts=accounts))
-        if words is not None and (not said or _DANGERS[key] is Danger.MONEY):
-            reading.note(_DANGERS[key])
-            said.append(words(phrases, call.args))
+            story.grants(GrantedRight(sentence=said[0], accounts=accounts))
+        if kind.words and (not said or kind.danger is Danger.MONEY):
+            story.note(kind.danger)
+            said.append(sentence(*kind.words)(phrases, call.args))
     except MISFITS:
         # An argument of another shape than the one that is worded: say no more than is sure.
-        said.append(say_named(phrases, call))
-    return ", and ".join(said) or say_named(phrases, call)
+        said.append(_say_named(phrases, call))
+    return ", and ".join(said) or _say_named(phrases, call)
 
 
 def _accounts_in(value: Any) -> list[bytes]:
@@ -112,18 +103,35 @@ def _accounts_in(value: Any) -> list[bytes]:
     return [value] if isinstance(value, bytes) else []
 
 
-_REMARKS = rows({"System.remark|remark_with_event": "writes {text:remark} to the history of {here}"})
-#: The tables of words, with how dangerous their calls are; what holds other calls is as dangerous as they are.
-KINDS: tuple[tuple[Danger, Mapping[tuple[str, str], Words]], ...] = (
-    (Danger.MONEY, transfers.WORDS),
-    (Danger.MONEY, cross_chain_calls.WORDS),
-    (Danger.MONEY, ordinary_calls.MONEY),
-    (Danger.OTHER, ordinary_calls.OTHER),
-    (Danger.OTHER, nested_calls.STORED),
-    (Danger.OTHER, contracts.WORDS),
-    (Danger.OTHER, nested_calls.WORDS),
-    (Danger.REMARK, _REMARKS),
-)
-_DANGERS = {key: danger for danger, table in KINDS for key in table}
-#: (pallet, method) -> how it is said.
-WORDS: Mapping[tuple[str, str], Words] = {key: words for _, table in KINDS for key, words in table.items()}
+def _say_named(phrases: Phrases, call: Call) -> str:
+    """Return the name of a call without words of its own, and what the calls and programs in its arguments do."""
+    name = f"{call.pallet}.{call.method}"
+    phrases.story.misses(f"what {name} does is not known here")
+    said: list[str] = []
+    read: set[str] = set()
+    for held in held_values(call, phrases.tables(phrases.chain)):
+        with suppress(*MISFITS):
+            # It isn't known where a program runs.
+            elsewhere = held.kind == "VersionedXcm"
+            around = replace(phrases, place=None, here="another place") if elsewhere else phrases
+            said.append(_HELD[held.kind](around, {"value": held.value}))
+            read.add(held.field)
+    unread = f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
+    named = f"calls {name} on {phrases.here} (not understood{unread})"
+    return f"{named} with {' and '.join(said)}" if said else named
+
+
+#: What a call holds: the kind of its type -> the words for its value.
+_HELD: Mapping[str, Words] = {
+    "RuntimeCall": sentence("the call {call:value}"),
+    "Bounded": sentence("the call {encoded:value.Inline}", "{hash:value.*.hash}"),
+    "VersionedXcm": sentence("the XCM program {program:value}"),
+}
+
+
+#: How each part of a text is written.
+_PARTS: Mapping[str, Callable[..., str]] = {
+    **sentences.PARTS,
+    **unusual_calls.PARTS,
+    "calls": batches.say_calls,
+}

@@ -1,14 +1,15 @@
-"""Words for the parts of calls: amounts, accounts, chains; and what a sentence says first."""
+"""What a call does, and the words for its parts: amounts, accounts, chains."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_kinds import Danger
+from scenarioctl.transactions.inner_calls import DEEPEST
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from scenarioctl.transactions.xcm_programs import chain_at
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-
-#: Deeper inside a call nothing is read; no runtime decodes deeper either.
-_DEPTH = 64
-
 
 #: Finds the runtime table that reads the calls of a chain; None if there is none.
 Tables = Callable[["Chain"], "RuntimeTable | None"]
@@ -33,16 +30,6 @@ class NoPhrase(Exception):
 MISFITS = (NoPhrase, LookupError, TypeError, ValueError, AttributeError)
 
 
-class Danger(IntEnum):
-    """What a call does to the signer, the worst first: in this order calls are told."""
-
-    RIGHT = 0
-    MONEY = 1
-    UNKNOWN = 2
-    OTHER = 3
-    REMARK = 4
-
-
 @dataclass(frozen=True, kw_only=True)
 class GrantedRight:
     """A right that a call gives: what somebody may do from now on, and the accounts that may."""
@@ -52,9 +39,10 @@ class GrantedRight:
 
 
 @dataclass
-class Reading:
-    """What is found in a call while it is put into words."""
+class CallStory:
+    """What a call does, as far as that is understood; found while it is put into words."""
 
+    sentence: str = ""
     rights: list[GrantedRight] = field(default_factory=list)
     #: Why it is not known what the call does.
     unknown: list[str] = field(default_factory=list)
@@ -89,15 +77,17 @@ class Phrases:
     tables: Tables
     #: Says a call, whichever it is.
     say: Callable[["Phrases", Call], str]
-    reading: Reading = field(default_factory=Reading)
+    #: Write the parts of a text, by their names.
+    parts: Mapping[str, Callable[..., str]]
+    story: CallStory = field(default_factory=CallStory)
     depth: int = 0
 
     @property
     def too_deep(self) -> bool:
         """Tell whether what stands here is not read any more."""
-        if self.depth <= _DEPTH:
+        if self.depth <= DEEPEST:
             return False
-        self.reading.misses(f"what stands more than {_DEPTH} calls deep inside others is not read")
+        self.story.misses(f"what stands more than {DEEPEST} calls deep inside others is not read")
         return True
 
     def within(self, chain: "Chain") -> "Phrases":
@@ -127,7 +117,7 @@ class Phrases:
             return f"asset {identity}"
         if text := write_location(identity):
             return f"the asset at {text} seen from {self.here}"
-        self.reading.misses("an asset is at a location that is not known here")
+        self.story.misses("an asset is at a location that is not known here")
         return "an unknown asset"
 
     def _listed(self, identity: Any) -> "Asset | None":

@@ -1,6 +1,6 @@
 """Sentences with parts of a call's arguments, or of an XCM instruction's fields, in them: `stakes {native:value}`.
 
-To write another kind of part, add a row to PARTS.
+To write another kind of part, add a row to PARTS, or to that of another module that `calls.py` joins.
 """
 
 import re
@@ -12,8 +12,8 @@ from typing import Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.inner_calls import expand_calls, read_call
-from scenarioctl.transactions.rights import GIVEN_TO
+from scenarioctl.transactions.call_kinds import GIVEN_TO
+from scenarioctl.transactions.inner_calls import read_call
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
@@ -41,13 +41,6 @@ def sentence(*templates: str) -> Words:
     return say
 
 
-def rows(templates: Mapping[str, str], end: str = "") -> dict[tuple[str, str], Words]:
-    """Return the words of each call that the keys name; all of them have the same *end*."""
-    return {
-        key: sentence(template + end) for name, template in templates.items() for key in expand_calls(name)
-    }
-
-
 def fill(phrases: Phrases, template: str, args: Any) -> str:
     """Return *template* with its parts.
 
@@ -57,7 +50,7 @@ def fill(phrases: Phrases, template: str, args: Any) -> str:
 
     def part(found: "re.Match[str]") -> str:
         how, fields = found.groups()
-        return _PARTS[how](phrases, *(find_value(args, field) for field in fields.split(",")))
+        return phrases.parts[how](phrases, *(find_value(args, field) for field in fields.split(",")))
 
     return _PART.sub(part, _choose(template, args))
 
@@ -116,7 +109,7 @@ def _say_instruction(phrases: Phrases, instruction: Any) -> str:
     with suppress(*MISFITS):
         if kind.words:
             return fill(phrases, kind.words, fields)
-    phrases.reading.misses(f"what the instruction {name} does is not known here")
+    phrases.story.misses(f"what the instruction {name} does is not known here")
     return f"runs {name} (not understood: its fields are not shown)"
 
 
@@ -195,13 +188,13 @@ def _price(phrases: Phrases, want: Any) -> str:
 def _contract(phrases: Phrases, target: Any) -> str:
     """Return the contract at an address, a new one if that is none: what it does is not known."""
     contract = "a new contract" if target is None else f"the contract at 0x{target.hex()}"
-    phrases.reading.misses(f"what {contract} does is not known")
+    phrases.story.misses(f"what {contract} does is not known")
     return contract
 
 
 def _deposit(phrases: Phrases, _: Any) -> str:
     """Note a deposit that is held by a ticket (`HoldConsideration` of polkadot-sdk), of which there is no event."""
-    phrases.reading.deposits.append(
+    phrases.story.deposits.append(
         f"a deposit of the signer is taken on {phrases.here}, and no event tells how much"
     )
     return "a deposit"
@@ -228,7 +221,7 @@ def _by_kind(**templates: str) -> Callable[..., str]:
 
 _VERSION = re.compile(r"V\d")
 #: How a part is written, by what stands before its fields.
-_PARTS: Mapping[str, Callable[..., str]] = {
+PARTS: Mapping[str, Callable[..., str]] = {
     "here": lambda phrases, _: phrases.here,
     "place": lambda phrases, location: phrases.at(location).here,
     "native": Phrases.native,
