@@ -7,7 +7,6 @@ from scenarioctl.actions.cards import (
     AssetText,
     Look,
     account_row,
-    chain_text,
     group_digits,
     name_asset,
     name_chain,
@@ -23,14 +22,10 @@ from scenarioctl.model.diagram import Diagram, Node, name_of
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 BOX = EditorBox(type="chain", label="Chain", image="./chain.svg", width=245, height=443)
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return chain_text(node.form.get("chain"), registry)
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -148,7 +143,7 @@ STEP = StepKind(
     name="chain",
     box=BOX,
     look=Look(name="chain", color="slate"),
-    summary=summary,
+    route="",
     tell=tell,
     check=check,
     is_shared=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, chain_text, name_chain, one_line, shorten_middle
+from scenarioctl.actions.cards import Look, Row, name_chain, one_line, shorten_middle
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import (
     Data,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
@@ -107,11 +107,6 @@ BOX = EditorBox(type="chainQuery", label="Query Chain", image="./chainQuery.svg"
 DATA = StepData(name="query", title="a query's answer", label="result", editor_paths={("eventData",): ()})
 #: Characters of an answer in a line of the log; the mempool has it whole.
 _SHOWN = 200
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    chain = chain_text(node.form.get("selectedChain"), registry)
-    return f"query({chain})" if chain else "query"
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -388,7 +383,7 @@ STEP = StepKind(
     name="chainQuery",
     box=BOX,
     look=Look(name="query", color="teal", icon="M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5"),
-    summary=summary,
+    route="query",
     tell=tell,
     flow=FlowKeys(
         required=("chain", "pallet_name", "method_name"),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, chain_text, one_line, shorten_middle
+from scenarioctl.actions.cards import Look, Row, one_line, shorten_middle
 from scenarioctl.actions.chain_query import method_name, require_text, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
@@ -20,7 +20,6 @@ from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: As the mempool calls it.
@@ -32,11 +31,6 @@ _CALL_KEY = re.compile(r"\{[^{}]*\}_\{[^{}]*\}_\{[^{}]*\}")
 BOX = EditorBox(type="chainTx", label="Chain Tx", image="./chainTx.svg")
 #: Arguments of a call that are shown on its card.
 _SHOWN = 2
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    chain = chain_text(node.form.get("selectedChain"), registry)
-    return f"tx({chain})" if chain else "tx"
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -144,7 +138,7 @@ STEP = StepKind(
     name="chainTx",
     box=BOX,
     look=Look(name="call", color="blue", icon="M9 6l-5 6l5 6M15 6l5 6l-5 6"),
-    summary=summary,
+    route="tx",
     tell=tell,
     flow=FlowKeys(
         required=("chain", "pallet_name", "method_name"),

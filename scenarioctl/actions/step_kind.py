@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look
+from scenarioctl.actions.cards import Look, chain_text
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
@@ -73,8 +73,8 @@ class StepKind:
     box: EditorBox
     #: Icon and color in a preview.
     look: Look
-    #: The step's word in a route like `polkadot > xTransfer > assetHub`, empty to leave it out; None: its name.
-    summary: Callable[[Node, "Registry"], str] | None = None
+    #: The step's word in a route like `polkadot > xTransfer > query(assetHub)`, before its chain; None: its name alone.
+    route: str | None = None
     #: What the step does, finished or not.
     tell: Callable[["Application", Diagram, Node], Story]
     #: None if a flow file cannot have such a step.
@@ -101,4 +101,8 @@ class StepKind:
     is_shared: bool = False
 
     def word(self, node: Node, registry: "Registry") -> str:
-        return self.name if self.summary is None else self.summary(node, registry)
+        """Return what the step is called in a route; empty to leave it out."""
+        if self.route is None:
+            return self.name
+        chain = chain_text(node.form.get("chain" if self.is_shared else "selectedChain"), registry)
+        return f"{self.route}({chain})" if self.route and chain else self.route or chain

@@ -43,7 +43,7 @@ _DEFAULT_CHAIN = "hydraDx"
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, target = side_texts(app, diagram, node)
-    options, least = action_data(node), minimum_text(app, diagram, node)
+    options, least = action_data(node), _minimum_text(app, diagram, node)
     exact = " (exact)" if options.get("exactMinimum") is True else ""
     slippage = one_line(options.get("slippage")) or "1"
     said = f"{source.amount} {source.asset.full} for {target.asset.full} on {source.chain}"
@@ -60,7 +60,7 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     )
 
 
-def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
+def _minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     """Return what a swap has to bring at least, in whole tokens if their decimals are known; empty if nothing is set."""
     given = action_data(node).get("minAmountOut")
     if given is None or given == "":
