@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import interior, junctions_of, write_location
-from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_kinds import Danger
 from scenarioctl.transactions.inner_calls import DEEPEST
 from scenarioctl.transactions.xcm_instructions import read_instruction
@@ -75,8 +74,6 @@ class Phrases:
     assets: "Assets"
     #: Reads encoded calls, of this chain and of others.
     tables: Tables
-    #: Says a call, whichever it is.
-    say: Callable[["Phrases", Call], str]
     #: Write the parts of a text, by their names.
     parts: Mapping[str, Callable[..., str]]
     story: CallStory = field(default_factory=CallStory)

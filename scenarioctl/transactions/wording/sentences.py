@@ -1,6 +1,6 @@
 """Sentences with parts of a call's arguments, or of an XCM instruction's fields, in them: `stakes {native:value}`.
 
-To write another kind of part, add a row to PARTS, or to that of another module that `calls.py` joins.
+To write another kind of part, add a row to PARTS; one that only calls have, to that of `calls.py`.
 """
 
 import re
@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from scenarioctl.chains.locations import write_location
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.call_kinds import GIVEN_TO
-from scenarioctl.transactions.inner_calls import read_call
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
@@ -111,30 +110,6 @@ def _say_instruction(phrases: Phrases, instruction: Any) -> str:
             return fill(phrases, kind.words, fields)
     phrases.story.misses(f"what the instruction {name} does is not known here")
     return f"runs {name} (not understood: its fields are not shown)"
-
-
-def _call(phrases: Phrases, value: Any) -> str:
-    """Return what a call inside another one does, in brackets."""
-    return f"[{phrases.say(phrases.within(phrases.chain), read_call(value))}]"
-
-
-def _encoded(phrases: Phrases, value: Any) -> str:
-    """Return what an encoded call does here, in brackets; on another chain, by which runtime it was read."""
-    data = value["encoded"] if isinstance(value, Mapping) else value
-    chain = phrases.place
-    table = phrases.tables(chain) if chain else None
-    if chain is None or table is None:
-        return f"[{len(data)} bytes that are not decoded, as the runtime of {phrases.here} is not known]"
-    inside = phrases.within(chain)
-    if inside.too_deep:
-        return f"[{len(data)} bytes that are not read]"
-    try:
-        call = table.decode_call(data)
-    except InvalidRequest:
-        return f"[{len(data)} bytes that are not a call of {table}]"
-    said = f"[{inside.say(inside, call)}]"
-    # A chain that isn't asked may have a newer runtime, to which the bytes mean something else.
-    return said if chain.name == phrases.chain.name else f"{said}, as {table} reads it"
 
 
 def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are alike
@@ -264,8 +239,6 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "hex": _hex,
     "deposit": _deposit,
     "hash": sentence("a call of which only the hash {hex} is known"),
-    "call": _call,
-    "encoded": _encoded,
     "contract": _contract,
     "created": lambda phrases, _: _contract(phrases, None),
     "gas": sentence("{plain:ref_time} picoseconds", "{plain} gas"),
