@@ -1,15 +1,14 @@
-"""The runs of a job, one by one: when, with what outcome, and which lines and drafts are theirs."""
+"""What answers say of a job: its row, and its runs, one by one: when, with what outcome, and which lines and drafts are theirs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from dataclasses import dataclass, fields
+from typing import Literal, NamedTuple, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, shorten
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.jobs import SECOND, KeptRun
-from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.operations.job_descriptions import RunOutcome
+from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule
+from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import Result, read_page_size
 
@@ -17,6 +16,39 @@ __all__ = ["list_runs"]
 
 #: `number` of a run is below this.
 _NUMBER_MAX = 2**63 - 1
+
+
+RunOutcome: TypeAlias = Literal["executed", "failed"]
+
+
+class JobRow(TypedDict):
+    id: "ScenarioId"
+    state: Literal["running", "stopped", "paused"]
+    #: In words; this and the fields up to `changed` are null for a job that was never started.
+    schedule: str | None
+    every: str | None
+    cron: str | None
+    timezone: str | None
+    jitter: str | None
+    overlap: str | None
+    catchup: str | None
+    pause_after: int | None
+    timeout: str | None
+    changed: "Timestamp | None"
+    next: "Timestamp | None"
+    last: "Timestamp | None"
+    finished: "Timestamp | None"
+    outcome: RunOutcome | None
+    #: Whether a run is in progress.
+    executing: bool
+    #: The step that is executing.
+    step: str
+    runs: int
+    #: Failed runs in a row.
+    failures: int
+    #: Drafts that could be signed now: neither expired nor outdated.
+    drafts: int
+    reason: str
 
 
 class RunRow(TypedDict):
@@ -55,6 +87,58 @@ class RunList(TypedDict):
     runs: list[RunRow]
     #: `after` of the next page; null on the last one.
     next: str | None
+
+
+async def describe_jobs(app: Application, jobs: Sequence[Job | str]) -> list[JobRow]:
+    """Return the rows of *jobs*; of one that was never started the id is given."""
+    ids = [job if isinstance(job, str) else job.id for job in jobs]
+    drafts = await app.store.count_drafts(ids, now=app.clock())
+    return [
+        _never_started(job, drafts.get(job, 0))
+        if isinstance(job, str)
+        else _describe_job(job, drafts.get(job.id, 0))
+        for job in jobs
+    ]
+
+
+def _describe_job(job: Job, drafts: int) -> JobRow:
+    from scenarioctl.schedules import describe_schedule, write_duration
+
+    schedule = job.schedule
+    return {
+        "id": job.id,
+        "state": job.state.value,
+        "schedule": describe_schedule(schedule),
+        "every": write_duration(schedule.every) if schedule.every else None,
+        "cron": schedule.cron or None,
+        "timezone": schedule.timezone if schedule.cron else None,
+        "jitter": write_duration(schedule.jitter),
+        "overlap": schedule.overlap.value,
+        "catchup": write_duration(schedule.catchup),
+        "pause_after": schedule.pause_after,
+        "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
+        "changed": timestamp(job.changed),
+        "next": _moment(job.due if job.state is JobState.RUNNING else None),
+        "last": _moment(job.last_started),
+        "finished": _moment(job.last_finished),
+        "outcome": ("failed" if job.failures else "executed") if job.runs else None,
+        "executing": job.in_progress,
+        "step": job.step,
+        "runs": job.runs,
+        "failures": job.failures,
+        "drafts": drafts,
+        "reason": job.reason,
+    }
+
+
+def _never_started(id: str, drafts: int) -> JobRow:
+    row = _describe_job(Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0), drafts)
+    unknown = ("schedule", *(field.name for field in fields(Schedule)), "changed")
+    return cast("JobRow", {**row, **dict.fromkeys(unknown)})
+
+
+def _moment(nanoseconds: int | None) -> str | None:
+    return timestamp(nanoseconds) if nanoseconds is not None else None
 
 
 async def list_runs(app: Application, request: ListRuns) -> Result[RunList]:

@@ -21,8 +21,7 @@ from scenarioctl.model.jobs import (
     stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
-from scenarioctl.operations.job_descriptions import JobRow, describe_jobs
-from scenarioctl.operations.job_runs import RunRow, describe_run
+from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
 from scenarioctl.operations.results import (

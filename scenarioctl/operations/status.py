@@ -10,8 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
-from scenarioctl.operations.job_descriptions import JobRow, RunOutcome, describe_jobs
-from scenarioctl.operations.job_runs import duration_of, outcome_of
+from scenarioctl.operations.job_runs import JobRow, RunOutcome, describe_jobs, duration_of, outcome_of
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
