@@ -4,7 +4,7 @@ A dry run shows what a program does now.  What it holds besides, and would do on
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, split_account, write_location
@@ -74,38 +74,30 @@ def walk_program(
     chain: "Chain | None",
     origin: "Chain | None",
     as_chain: bool = True,
-    on_error: bool = False,
-    at_end: bool = False,
-    sent_on: bool = False,
 ) -> Iterator[Instruction]:
     """Give every instruction of *program*, those of programs inside it among them."""
+    around = Instruction(name="", fields=None, chain=chain, origin=origin, as_chain=as_chain, on_error=False)
+    yield from _walk(program, registry, around)
+
+
+def _walk(program: Sequence[Any], registry: "Registry", around: Instruction) -> Iterator[Instruction]:
     for value in program:
         name, fields = read_instruction(value)
-        yield Instruction(
-            name=name,
-            fields=fields,
-            chain=chain,
-            origin=origin,
-            as_chain=as_chain,
-            on_error=on_error,
-            at_end=at_end,
-            sent_on=sent_on,
-        )
+        yield replace(around, name=name, fields=fields)
         kind = kind_of(name)
         if kind.program:
-            there = kind.runs == "there"
-            yield from walk_program(
-                fields if kind.program == "*" else fields[kind.program],
-                registry,
-                chain=_chain(registry, chain, fields[kind.onward]) if there else chain,
-                origin=chain if there else origin,
-                as_chain=there or (as_chain and not kind.changes_origin),
-                on_error=on_error or kind.runs == "on error",
-                at_end=at_end or kind.runs == "at end",
-                sent_on=sent_on or there,
+            inside = replace(
+                around,
+                as_chain=around.as_chain and not kind.changes_origin,
+                on_error=around.on_error or kind.runs == "on error",
+                at_end=around.at_end or kind.runs == "at end",
             )
+            if kind.runs == "there":
+                there = _chain(registry, around.chain, fields[kind.onward])
+                inside = replace(inside, chain=there, origin=around.chain, as_chain=True, sent_on=True)
+            yield from _walk(fields if kind.program == "*" else fields[kind.program], registry, inside)
         elif kind.changes_origin:
-            as_chain = False
+            around = replace(around, as_chain=False)
 
 
 def onward_assets(registry: "Registry", instruction: Instruction) -> list[OnwardAssets]:
