@@ -74,7 +74,7 @@ MONEY: dict[str, str] = {
     ),
     "transactions/swap/*.py transactions/trades.py": "quoting quote swap swap_checks programs dynamic_fees",
     "transactions/call_kinds.py transactions/inner_calls.py transactions/xcm_*.py": (
-        "programs ethereum_requests nested_calls xcm_instructions"
+        "programs ethereum_requests nested_calls ordered_words branches swap_checks xcm_instructions"
     ),
     "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
         "assembly signing fee_asset expected_payloads signatures wallets"
