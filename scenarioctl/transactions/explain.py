@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import XCM_PALLETS, write_location
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_kinds import Danger, kind_of_call
+from scenarioctl.transactions.inner_calls import read_call
 from scenarioctl.transactions.values import ValueWriter, write_account, write_plain
 
 if TYPE_CHECKING:
@@ -33,14 +35,13 @@ _AMOUNTS: Mapping[tuple[str, str], str] = {
 }
 #: In these the amount's own asset depends on the method.
 _TRADES = {("Omnipool", "sell"): "asset_in", ("Omnipool", "buy"): "asset_out"}
-_REMARKS = ("remark", "remark_with_event")
 
 
 def describe_call(
     table: "RuntimeTable", chain: "Chain", call: Call, assets: "Assets | None" = None
 ) -> dict[str, Any]:
     """Return *call* as nested plain data: `{"pallet": …, "method": …, "args": {…}}`."""
-    return _Describer(table, chain, assets).call(call.pallet, call.method, call.args)
+    return _Describer(table, chain, assets).call(call)
 
 
 def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> dict[str, Any]:
@@ -88,11 +89,13 @@ class _Describer(ValueWriter):
         super().__init__(table, chain)
         self._assets = assets
 
-    def call(self, pallet: str, method: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    def call(self, call: Call) -> dict[str, Any]:
+        pallet, method, args = call.pallet, call.method, call.args
+        is_remark = kind_of_call(call).danger is Danger.REMARK
         described: dict[str, Any] = {}
         for field in self._table.call_fields(pallet, method):
             value = args[field.name]
-            if pallet == "System" and method in _REMARKS and isinstance(value, bytes):
+            if is_remark and isinstance(value, bytes):
                 described[field.name] = _text_or_hex(value)
                 continue
             asset = self._asset_of(pallet, method, field.name, args)
@@ -106,11 +109,7 @@ class _Describer(ValueWriter):
 
     def variant(self, name: str, variants: list[Any], value: Any) -> Any:
         if name == "RuntimeCall" and isinstance(value, Mapping):
-            label, inner = next(iter(value.items()))
-            if isinstance(inner, Mapping):
-                method, args = next(iter(inner.items()))
-                return self.call(label, method, args)
-            return self.call(label, inner, {})
+            return self.call(read_call(value))
         described = super().variant(name, variants, value)
         if isinstance(value, Mapping) and isinstance(value.get("AccountId32"), Mapping):
             # A junction of XCM: to its type no account, to a reader nothing else.
