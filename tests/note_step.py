@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from scenarioctl.actions.cards import Look, name_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.actions.step_kind import FlowKeys, Form, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Story, name_chain
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.actions.cards import NamedChain
-from scenarioctl.actions.story import Story, tell_scenario
+from scenarioctl.actions.story import NamedChain, Story, tell_scenario
 from scenarioctl.model.diagram import read_diagram
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.drawing import make_app

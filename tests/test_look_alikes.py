@@ -31,7 +31,7 @@ DATA = (
     "actions/chain.py",
     "actions/transfer.py",
     "actions/swap.py",
-    "actions/cards.py",
+    "actions/story.py",
     "chains/assets.py",
     # Answers with the id beside the symbol, and whether it is canonical.
     "operations/assets.py",

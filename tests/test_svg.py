@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions.cards import group_digits
+from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.identicon import identicon_colors

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import (
+from scenarioctl.actions.placeholders import require_value
+from scenarioctl.actions.step_kind import StepKind
+from scenarioctl.actions.story import (
     AssetText,
     Look,
+    Story,
     account_row,
     group_digits,
     name_asset,
     name_chain,
     one_line,
 )
-from scenarioctl.actions.placeholders import require_value
-from scenarioctl.actions.step_kind import StepKind
-from scenarioctl.actions.story import Story
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of

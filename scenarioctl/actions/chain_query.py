@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, name_chain, one_line, shorten_middle
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import (
     Data,
@@ -21,7 +20,7 @@ from scenarioctl.actions.placeholders import (
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Row, Story, name_chain, one_line, shorten_middle
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_digits, read_number

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, one_line, shorten_middle
 from scenarioctl.actions.chain_query import method_name, require_text, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
@@ -13,7 +12,7 @@ from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Row, Story, one_line, shorten_middle
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of

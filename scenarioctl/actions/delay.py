@@ -3,11 +3,10 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, one_line
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Story, one_line
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, read_digits, to_text

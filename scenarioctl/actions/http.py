@@ -8,7 +8,6 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.http_bodies import content_type_of, fill_body
@@ -24,7 +23,7 @@ from scenarioctl.actions.placeholders import (
 )
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Story, one_line
 from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_choice, read_number

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
@@ -12,7 +11,7 @@ from scenarioctl.actions.placeholders import Data, Filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Story, name_chain, one_line, side_texts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node, name_of

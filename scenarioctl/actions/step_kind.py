@@ -4,11 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, chain_text
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Story, chain_text
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 

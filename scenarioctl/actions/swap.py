@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, group_digits, known, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, read_raw, read_tokens
@@ -13,7 +12,7 @@ from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_plac
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Row, Story, group_digits, known, name_chain, one_line, side_texts
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.actions.cards import Look, Row, account_row, known, name_chain, one_line, side_texts
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
@@ -19,7 +18,7 @@ from scenarioctl.actions.fields import (
 from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Row, Story, account_row, known, name_chain, one_line, side_texts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole

@@ -3,12 +3,11 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Look, Row, one_line
 from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.story import Story
+from scenarioctl.actions.story import Look, Row, Story, one_line
 from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text

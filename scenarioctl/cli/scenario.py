@@ -221,7 +221,7 @@ def _shown_address(address: str | None) -> str | None:
     """Return an address without its middle on a terminal."""
     if not address or not sys.stdout.isatty():
         return address
-    from scenarioctl.actions.cards import shorten_middle
+    from scenarioctl.actions.story import shorten_middle
 
     return shorten_middle(address)
 

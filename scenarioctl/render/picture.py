@@ -7,8 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions import find_step
-from scenarioctl.actions.cards import Card, Look, one_line
-from scenarioctl.actions.story import Story, tell_step
+from scenarioctl.actions.story import Card, Look, Story, one_line, tell_step
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
 from scenarioctl.render.text_metrics import clean
 

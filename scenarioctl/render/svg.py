@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from scenarioctl.actions.cards import Card, Row
+from scenarioctl.actions.story import Card, Row
 from scenarioctl.render.geometry import (
     Box,
     EdgePiece,

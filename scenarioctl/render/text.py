@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
-from scenarioctl.actions.cards import Card
+from scenarioctl.actions.story import Card
 from scenarioctl.render.geometry import Box, Layout, Size, Spacing
 from scenarioctl.render.layout import lay_out
 from scenarioctl.render.picture import Picture
