@@ -7,7 +7,7 @@ import pytest
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.balance_changes import read_balance_changes, unread_events
+from scenarioctl.transactions.simulation.ledger import read_balance_changes, unread_events
 
 ALICE, BOB, CAROL = (bytes([number]) * 32 for number in (1, 2, 3))
 REGISTRY = Registry()

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.call_builder import build_call
+from scenarioctl.transactions.call_builder import build_call, build_remark
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE
-from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.values import ValueReader
 from tests.messages import Says, says
 from tests.runtimes import BOB, BOB_ADDRESS, bundled, find_type

@@ -18,11 +18,10 @@ from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-from scenarioctl.transactions.call_builder import build_call
+from scenarioctl.transactions.call_builder import build_call, build_remark
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.mortality import decode_era, encode_era, era_start
-from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.swap.route import parse_route
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap

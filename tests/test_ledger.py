@@ -7,9 +7,14 @@ import pytest
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry, markets
+from scenarioctl.transactions.simulation.ledger import (
+    BalanceChange,
+    HopLedger,
+    LedgerEntry,
+    markets,
+    read_balance_changes,
+)
 from scenarioctl.transactions.simulation.recipients import check_kept
 from tests.check_rules import trial
 from tests.messages import says

@@ -21,7 +21,7 @@ from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, costly_work, page_files, servers, streams
 from scenarioctl.stores.job_texts import LONGEST_LINE, PORTION
-from scenarioctl.transactions import bare_extrinsic, remark
+from scenarioctl.transactions import bare_extrinsic, call_builder
 from scenarioctl.worker import notifier
 from tests.conftest import ROOT
 
@@ -48,7 +48,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (scale.MAX_CALL_VALUES,),
         "depth": (scale.MAX_DEPTH,),
     },
-    "text of a remark": {"bytes": (remark.MAX_BYTES,)},
+    "text of a remark": {"bytes": (call_builder.MAX_BYTES,)},
     "body of a request": {
         "bytes": (DEFAULTS.body_limit, bodies.LARGE),
         "values": (documents.MAX_VALUES, documents.MAX_ESCAPES),

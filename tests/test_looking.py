@@ -13,7 +13,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.operations.assets import AssetDetails, ShowAsset, show_asset
 from scenarioctl.runtime.table import BUNDLED, load_bundled
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.runtime_items import MOST_TYPES, describe_types, find_items
+from scenarioctl.transactions.runtime_query import MOST_TYPES, describe_types, find_items
 from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.messages import says
 from tests.network import table_of

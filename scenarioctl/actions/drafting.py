@@ -456,7 +456,7 @@ async def draft_swap(
 
 async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:
     """Return the transaction that writes *text* into the history of *chain*."""
-    from scenarioctl.transactions.remark import build_remark
+    from scenarioctl.transactions.call_builder import build_remark
 
     draft = build_remark(text, plain=plain)
     return _encode(app, chain, await app.runtime(chain), draft)

@@ -65,7 +65,7 @@ async def _read_currency(
     app: Application, chain: "Chain", call: "Call", sender: bytes
 ) -> "tuple[Asset | None, str]":
     """Return the currency in which *sender* would pay for *call*, or why it is unknown; neither of them offline."""
-    from scenarioctl.transactions.simulation.fee_currency import fee_currency
+    from scenarioctl.transactions.simulation.fee_charge import fee_currency
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
     if app.settings.offline:

@@ -7,7 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.runtime_items import Item
+    from scenarioctl.transactions.runtime_query import Item
 
 __all__ = ["list_pallets"]
 
@@ -79,7 +79,7 @@ class PalletList(TypedDict):
 
 
 async def list_pallets(app: Application, request: ListPallets) -> Result[PalletList]:
-    from scenarioctl.transactions.runtime_items import describe_types, find_items
+    from scenarioctl.transactions.runtime_query import describe_types, find_items
 
     chain = app.registry.find_in_path(request.chain)
     pallet, _, name = request.item.strip().partition(".")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.configured_reserves import require_reserve
+from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_delivery, quote_message
 from scenarioctl.transactions.transfer.bridges import arriving_program

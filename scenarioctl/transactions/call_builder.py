@@ -1,4 +1,4 @@
-"""Build any call from arguments that are text: what a chainTx step holds, and what is typed on a line."""
+"""Build any call from text: a remark, what a chainTx step holds, and what is typed on a line."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from scenarioctl.transactions.values import ValueReader
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
+
 
 _REFUSED = "XTokens"
 #: Ways to join calls -> the method of the pallet Utility.
@@ -118,4 +119,30 @@ def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
         return ()
     return (
         f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost",
+    )
+
+
+#: More than a block's length limit lets through on any chain.
+MAX_BYTES = 3 * 1024 * 1024
+
+
+def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
+    """Return the call that records *text*: with an event that others can find, or *plain*, without."""
+    try:
+        data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError:
+        raise InvalidRequest(
+            field="remark",
+            value=text,
+            problem="contains half a character (a lone surrogate)",
+            expected="text",
+        ) from None
+    if not data:
+        raise InvalidRequest(field="remark", problem="is empty", expected="a text")
+    if len(data) > MAX_BYTES:
+        raise InvalidRequest(
+            field="remark", problem=f"is {len(data)} bytes long", expected=f"at most {MAX_BYTES}"
+        )
+    return Draft(
+        call=Call(pallet="System", method="remark" if plain else "remark_with_event", args={"remark": data})
     )

@@ -108,7 +108,7 @@ class TransferBuilder:
         for each in (transfer, *alone):
             if each.is_local or not (is_bridged(each) or came_over_bridge(each)):
                 continue
-            from scenarioctl.transactions.simulation.configured_reserves import check_configured_reserves
+            from scenarioctl.transactions.simulation.reserves import check_configured_reserves
 
             await check_configured_reserves(self.clients, each, self.assets.registry)
 
@@ -327,8 +327,8 @@ class TransferBuilder:
         return _MARGIN * await quote_message(client, message) + deposit
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
-        from scenarioctl.transactions.simulation.configured_reserves import check_trusted_reserve
         from scenarioctl.transactions.simulation.para_ids import check_para_ids
+        from scenarioctl.transactions.simulation.reserves import check_trusted_reserve
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         routes = candidate_routes(self.transfer, self.assets)
@@ -422,7 +422,7 @@ class TransferBuilder:
         InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart
         where the parachain accepts both; the backing would end up in the wrong place.
         """
-        from scenarioctl.transactions.simulation.configured_reserves import trusts
+        from scenarioctl.transactions.simulation.reserves import trusts
         from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         transfer = self.transfer

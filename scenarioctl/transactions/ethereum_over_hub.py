@@ -18,8 +18,8 @@ from scenarioctl.transactions.ethereum_transfer import not_asked, quote_delivery
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.configured_reserves import require_reserve
 from scenarioctl.transactions.simulation.dry_run import XcmMessage, refused_export, try_message, write_message
+from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import quote_message
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer, hub_message

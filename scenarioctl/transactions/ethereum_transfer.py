@@ -14,8 +14,8 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.transactions.account_balances import asset_key
 from scenarioctl.transactions.simulation.balances import free_balance
-from scenarioctl.transactions.simulation.configured_reserves import require_reserve
 from scenarioctl.transactions.simulation.dry_run import refused_export
+from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
 from scenarioctl.transactions.transfer.bridges import export_request

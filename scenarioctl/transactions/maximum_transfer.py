@@ -9,7 +9,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.account_balances import Figures, read_holdings
 from scenarioctl.transactions.simulation.costs import dispatch_info
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, try_call
-from scenarioctl.transactions.simulation.fee_currency import convert_fee, fee_currency
+from scenarioctl.transactions.simulation.fee_charge import convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import asset_at
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees

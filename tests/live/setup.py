@@ -17,7 +17,7 @@ from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
+from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from tests.live.recorder import clock, pause
 from tests.runner import finish
 

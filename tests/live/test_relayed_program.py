@@ -12,8 +12,8 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
-from scenarioctl.transactions.simulation.balance_changes import read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import try_call
+from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_weight, weight_fee
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message, relayed_program
 from scenarioctl.transactions.transfer.request import Transfer

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
-    from scenarioctl.transactions.xcm_programs import Instruction
+    from scenarioctl.transactions.xcm_instructions import Instruction
 
 
 async def check_branches(trial: "Trial") -> None:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.locations import across
 from scenarioctl.model.checks import Amount
 from scenarioctl.transactions.simulation.arrival import fungible_items, incoming_assets
-from scenarioctl.transactions.simulation.balance_changes import read_dust, unread_events
 from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
-from scenarioctl.transactions.simulation.ledger import identify
+from scenarioctl.transactions.simulation.ledger import identify, read_dust, unread_events
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
-    from scenarioctl.transactions.xcm_programs import Instruction
+    from scenarioctl.transactions.xcm_instructions import Instruction
 
 #: Fees of one chain that are combined; more are only added up.
 _MOST_FEES = 8

@@ -16,8 +16,7 @@ from scenarioctl.transactions.signing.signatures import (
 )
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dust import check_dust
-from scenarioctl.transactions.simulation.fee_charge import FeeCharge
-from scenarioctl.transactions.simulation.fee_currency import FeeRefused, convert_fee, fee_currency
+from scenarioctl.transactions.simulation.fee_charge import FeeCharge, FeeRefused, convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.simulation.given_weight import explain_bound
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api

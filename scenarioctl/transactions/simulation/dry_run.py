@@ -20,10 +20,10 @@ from scenarioctl.transactions.simulation.runtime_api import (
 )
 from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS, BRIDGE_HUB, arriving_program
 from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, known_xcm_versions, shape_location
-from scenarioctl.transactions.xcm_instructions import read_instruction
-from scenarioctl.transactions.xcm_programs import (
+from scenarioctl.transactions.xcm_instructions import (
     Instruction,
     chain_at,
+    read_instruction,
     walk_program,
 )
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_dust
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.findings import amount_of
+from scenarioctl.transactions.simulation.ledger import BalanceChange, read_dust
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.transactions.inner_calls import walk_calls
-from scenarioctl.transactions.simulation.fee_currency import convert_fee
+from scenarioctl.transactions.simulation.fee_charge import convert_fee
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.runtime_api import (
     Encoded,

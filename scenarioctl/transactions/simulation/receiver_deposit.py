@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from scenarioctl.transactions.simulation.balances import existential_deposit, read_details
-from scenarioctl.transactions.simulation.fee_currency import FeeCurrency, convert_fee
+from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage, read_table
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.checks import Holding, Step
-from scenarioctl.transactions.simulation.balance_changes import bound_amount
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.ledger import paid_for_delivery
+from scenarioctl.transactions.simulation.ledger import bound_amount, paid_for_delivery
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 
 if TYPE_CHECKING:

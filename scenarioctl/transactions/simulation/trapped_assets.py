@@ -6,7 +6,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount
 from scenarioctl.transactions.simulation.findings import amount_at
-from scenarioctl.transactions.xcm_programs import chain_at
+from scenarioctl.transactions.xcm_instructions import chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

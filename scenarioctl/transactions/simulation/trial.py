@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.transactions.inner_calls import InnerCall, local_programs, named_accounts, walk_calls
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
+from scenarioctl.transactions.simulation.credits import recognize_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import HopLedger, read_ledger
 from scenarioctl.transactions.simulation.swap_credit import try_trades
-from scenarioctl.transactions.simulation.unlisted_credits import recognize_credit
-from scenarioctl.transactions.xcm_programs import gives_to_places
+from scenarioctl.transactions.xcm_instructions import gives_to_places
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.fee_charge import FeeCharge
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.transfer.request import Transfer
-    from scenarioctl.transactions.xcm_programs import Instruction
+    from scenarioctl.transactions.xcm_instructions import Instruction
 
 
 @dataclass(kw_only=True)

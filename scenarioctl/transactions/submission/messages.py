@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import write_location
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.xcm_programs import chain_at, find_chain, walk_program
+from scenarioctl.transactions.xcm_instructions import chain_at, find_chain, walk_program
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry

@@ -9,8 +9,7 @@ from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.transactions.call_kinds import Danger
 from scenarioctl.transactions.inner_calls import DEEPEST
-from scenarioctl.transactions.xcm_instructions import read_instruction
-from scenarioctl.transactions.xcm_programs import chain_at
+from scenarioctl.transactions.xcm_instructions import chain_at, read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
