@@ -11,9 +11,9 @@ from pathlib import Path
 
 from benchmarks.store_latency import make_scenario
 from scenarioctl.stores import StoredScenario, open_store
-from scenarioctl.stores.cursors import write_cursor
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
+from scenarioctl.stores.rows import write_cursor
 from scenarioctl.stores.store import Store
 from tests.postgres import RUNTIME, Server
 

@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.errors import StoreUnavailable
 from scenarioctl.model.jobs import FinishedRun
-from scenarioctl.stores.postgres.batch_writer import BatchWriter
+from scenarioctl.stores.postgres.store import BatchWriter
 
 
 def ended(job: str, epoch: int = 1) -> FinishedRun:

@@ -20,7 +20,7 @@ from scenarioctl.outgoing import metering, notifications
 from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, costly_work, page_files, servers, streams
-from scenarioctl.stores.job_texts import LONGEST_LINE, PORTION
+from scenarioctl.stores.rows import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, call_builder
 from scenarioctl.worker import notifier
 from tests.conftest import ROOT

@@ -16,7 +16,7 @@ from scenarioctl.model.notifications import (
     NotificationTarget,
     QueuedNotification,
 )
-from scenarioctl.stores.outbox import OutboxFigures
+from scenarioctl.stores.events import OutboxFigures
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, claim, ended, stop_job

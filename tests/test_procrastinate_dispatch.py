@@ -10,7 +10,7 @@ import pytest
 
 from scenarioctl.actions import running
 from scenarioctl.errors import StoreUnavailable
-from scenarioctl.stores import jobs, ringing
+from scenarioctl.stores import jobs, rows
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.worker.pace import Pace
@@ -40,7 +40,7 @@ def execute(statement: str) -> list[tuple[object, ...]]:
 def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ringing, "SOON", 500_000_000)
+    monkeypatch.setattr(rows, "SOON", 500_000_000)
 
     async def story(stage: Stage) -> None:
         await stage.work()

@@ -19,8 +19,7 @@ from scenarioctl.errors import NotFound, StoreUnavailable
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg, RunWait, Schedule
 from scenarioctl.model.workers import KnownWorker
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, Deferrals, moment, priority
-from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.postgres.store import QUEUE, TASK, Deferrals, PostgresStore, moment, priority
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import (

@@ -16,7 +16,7 @@ import pytest
 
 from scenarioctl.errors import NotFound, StoreBusy, StoreFailed
 from scenarioctl.stores import Migrated, create_store, migrate_store
-from scenarioctl.stores.postgres import administration, connections, engine_tables, migrating, schema
+from scenarioctl.stores.postgres import administration, connections, schema
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.schema import Migration, needed_version
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -51,18 +51,18 @@ def url() -> Iterator[str]:
 
 
 #: The migrations of the engine that is installed.
-OLDER = engine_tables.engine_migrations()
+OLDER = schema.engine_migrations()
 
 
 @contextmanager
 def installed(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have the engine installed that brings these migrations."""
     with monkeypatch.context() as patched:
-        for module in (engine_tables, migrating):
+        for module in (schema, administration):
             patched.setattr(module, "engine_migrations", lambda: paths)
-        engine_tables.installed_engine.cache_clear()
+        schema.installed_engine.cache_clear()
         yield
-    engine_tables.installed_engine.cache_clear()
+    schema.installed_engine.cache_clear()
 
 
 @contextmanager
@@ -178,8 +178,8 @@ class TestOurs:
     def test_it_waits_for_a_transaction_that_uses_the_table(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(migrating, "_LOCK_TIMEOUT", "20ms")
-        monkeypatch.setattr(migrating, "_PAUSE", 0.02)
+        monkeypatch.setattr(administration, "_LOCK_TIMEOUT", "20ms")
+        monkeypatch.setattr(administration, "_RETRY_PAUSE", 0.02)
         older = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME)))
         run(older.count_scenarios())
 
@@ -201,8 +201,8 @@ class TestOurs:
     def test_it_gives_up_if_a_transaction_uses_the_table_for_long(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(migrating, "_LOCK_TIMEOUT", "20ms")
-        monkeypatch.setattr(migrating, "_PAUSE", 0.0)
+        monkeypatch.setattr(administration, "_LOCK_TIMEOUT", "20ms")
+        monkeypatch.setattr(administration, "_RETRY_PAUSE", 0.0)
         with psycopg.connect(url) as other, program_with(ADD, monkeypatch=monkeypatch):
             other.execute("SELECT FROM scenarioctl.scenarios")
             assert message(StoreBusy, migrate_store(url)) == says("pg_stat_activity", newer=NEXT)
@@ -325,7 +325,7 @@ class TestTheEngines:
         names = ("99.00.00_01_pre_more", "99.00.00_50_post_more")
         for name, statement in zip(names, ENGINE, strict=True):
             (tmp_path / f"{name}.sql").write_text(statement)
-        paths = [*engine_tables.engine_migrations(), *(tmp_path / f"{name}.sql" for name in names)]
+        paths = [*schema.engine_migrations(), *(tmp_path / f"{name}.sql" for name in names)]
         with installed(paths, monkeypatch):
             yield
 

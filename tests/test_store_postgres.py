@@ -28,14 +28,13 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.stores import create_store, events, open_store, runs, scenarios, statements
-from scenarioctl.stores.cursors import read_cursor, write_cursor
-from scenarioctl.stores.dialects import POSTGRES
-from scenarioctl.stores.operations import Operation
+from scenarioctl.stores.operations import POSTGRES, Operation
 from scenarioctl.stores.postgres import connections, errors
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
+from scenarioctl.stores.rows import read_cursor, write_cursor
 from tests import postgres
 from tests.conftest import Run
 from tests.fleet import Proxy

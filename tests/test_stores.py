@@ -27,10 +27,10 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.jobs import Schedule
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, open_store
-from scenarioctl.stores.dialects import POSTGRES, Dialect
-from scenarioctl.stores.job_texts import write_schedule
+from scenarioctl.stores.operations import POSTGRES, Dialect
+from scenarioctl.stores.rows import write_schedule
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.files_lock import FilesChanged
+from scenarioctl.stores.sqlite.database_file import FilesChanged
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.store import Store

@@ -10,7 +10,7 @@ from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule, while_wai
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
-from scenarioctl.stores.job_texts import DAMAGED
+from scenarioctl.stores.rows import DAMAGED
 
 __all__ = ["pause_job", "reschedule_job", "resume_job"]
 

@@ -35,7 +35,7 @@ from scenarioctl.operations.results import (
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
 from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
-from scenarioctl.stores.job_texts import DAMAGED
+from scenarioctl.stores.rows import DAMAGED
 
 if TYPE_CHECKING:
     from scenarioctl.model.notifications import NotificationTarget

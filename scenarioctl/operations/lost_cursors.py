@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from scenarioctl.application import Application
 from scenarioctl.errors import StaleCursor
-from scenarioctl.stores.cursors import TIMELINE_BITS
+from scenarioctl.stores.rows import TIMELINE_BITS
 
 if TYPE_CHECKING:
     from scenarioctl.stores.store import Counter

@@ -10,7 +10,7 @@ from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.operations.job_runs import span_of_run
 from scenarioctl.operations.lost_cursors import NumberedRow
-from scenarioctl.stores.job_texts import PORTION
+from scenarioctl.stores.rows import PORTION
 
 _EXPECTED = "a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
 #: Rows in a portion that is looked through.

@@ -15,7 +15,7 @@ from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.operations.reading_points import read_portions
 from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.stores.job_texts import PORTION
+from scenarioctl.stores.rows import PORTION
 from scenarioctl.token_buckets import TokenBuckets
 
 if TYPE_CHECKING:

@@ -184,8 +184,8 @@ async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
     """
     if is_server(location):
         with needing_libraries():
+            from scenarioctl.stores.postgres.administration import migrate
             from scenarioctl.stores.postgres.connections import ServerSettings
-            from scenarioctl.stores.postgres.migrating import migrate
         settings = ServerSettings(url=location, role="migrate", statement_seconds=0)
         return await migrate(settings, contract=contract)
     from scenarioctl.stores.sqlite.database_file import DatabaseFile

@@ -13,13 +13,19 @@ from typing import Any
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg
 from scenarioctl.model.notifications import write_targets
 from scenarioctl.model.workers import KnownWorker, RenewedLease
-from scenarioctl.stores import JobPage, ringing
-from scenarioctl.stores import job_statements as statements
-from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
-from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
+from scenarioctl.stores import JobPage, rows, statements
 from scenarioctl.stores.operations import Operation, Ring, find
-from scenarioctl.stores.ringing import ring, rung_at
-from scenarioctl.stores.rows import JOB_WIDTH, read_job
+from scenarioctl.stores.rows import (
+    DAMAGED,
+    JOB_WIDTH,
+    SCENARIO_DAMAGED,
+    read_job,
+    read_job_cursor,
+    ring,
+    rung_at,
+    write_job_cursor,
+    write_schedule,
+)
 from scenarioctl.stores.runs import Lines, WaitingDraft, WaitingDrafts, add_lines
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
@@ -277,7 +283,7 @@ def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[
 
 def ring_due() -> Operation[int]:
     """Ring for legs that are due soon; return how many, 0 at the end."""
-    return (yield from _ring(statements.RING_DUE, soon=ringing.SOON, limit=_AT_ONCE))
+    return (yield from _ring(statements.RING_DUE, soon=rows.SOON, limit=_AT_ONCE))
 
 
 def ring_again() -> Operation[int]:

@@ -1,16 +1,270 @@
-"""Rows of SQL stores, read as what they mean, and written alike.  A row that somebody has damaged hides no other."""
+"""Rows of SQL stores, read as what they mean, and written alike: schedules, what follows from a run, cursors of lists.
 
+A row that somebody has damaged hides no other.
+"""
+
+import base64
+import binascii
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from types import NoneType
 from typing import Any
 
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
+    SECOND,
+    STEPS_MAX,
+    FinishedRun,
     Job,
     JobState,
+    Overlap,
     Schedule,
+    StepOutcome,
+    StepOutcomes,
 )
 from scenarioctl.model.notifications import read_stored_targets
-from scenarioctl.stores.job_texts import DAMAGED, read_schedule
+from scenarioctl.stores.operations import Operation, Ring, Row
+from scenarioctl.stores.validation import INTEGER_MAX, check_text
+
+#: Bytes of a line of the log; a longer one is cut.
+LONGEST_LINE = 4096
+#: Characters of drafts that a limited read returns at most, though one draft at least.
+PORTION = 1024 * 1024
+
+
+def clean(text: str) -> str:
+    """Return *text* with `?` in place of lone surrogates and NUL characters, which a store may be unable to hold."""
+    if "\0" in text:
+        text = text.replace("\0", "?")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def cut_line(line: str) -> str:
+    """Return *line* as the log keeps it: clean, and with `…` at its end if it had to be cut."""
+    data = clean(line).encode()
+    if len(data) <= LONGEST_LINE:
+        return data.decode()
+    return data[: LONGEST_LINE - len("…".encode())].decode("utf-8", "ignore") + "…"
+
+
+#: Why a job is paused whose row holds what no version of this program writes.
+DAMAGED = "its row in the store is damaged, start the job again"
+SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create it again"
+
+_KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
+
+
+def write_schedule(schedule: Schedule) -> str:
+    return json.dumps(asdict(schedule))
+
+
+def write_steps(steps: StepOutcomes) -> str:
+    """Return the outcomes of a run's steps as text; empty if there are none, or too many."""
+    text = clean(json.dumps(steps, ensure_ascii=False)) if steps else ""
+    return text if len(text) <= STEPS_MAX else ""
+
+
+def read_steps(text: str) -> StepOutcomes:
+    """Return the outcomes in *text*; none if somebody has damaged it."""
+    try:
+        return {str(node): StepOutcome(outcome) for node, outcome in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+
+
+@lru_cache(maxsize=1024)
+def read_schedule(text: str) -> Schedule:
+    """Return the schedule in *text*; ValueError, TypeError or RecursionError if there is none."""
+    written = json.loads(text)
+    if not isinstance(written, dict):
+        raise TypeError
+    fields = {**written, "overlap": Overlap(written.get("overlap", Overlap.SKIP))}
+    if any(type(value) is not _KINDS.get(name) for name, value in fields.items()):
+        raise TypeError
+    return Schedule(**fields)
+
+
+def _schedule_of(row: str) -> Schedule | None:
+    """Return the schedule in the text of a row; None if it is damaged."""
+    try:
+        return read_schedule(row)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a finished run changes in its job."""
+
+    state: str
+    due: int | None
+    planned: int | None
+    failures: int
+    #: When the job paused; None if its state stays.
+    changed: int | None = None
+    #: None: as it was.
+    reason: str | None = None
+    #: Its run goes on.
+    waits: bool = False
+
+    @property
+    def pauses(self) -> bool:
+        """Return whether the job, which was running, is paused."""
+        return self.changed is not None
+
+
+def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> Plan:
+    """Return what *run* changes in a job, which has this *state* and *schedule*, and had so many *failures* in a row."""
+    if run.wait is not None:
+        return Plan(state=state, due=run.wait.until, planned=run.planned, failures=failures, waits=True)
+    reason = clean(run.failure) if run.ran else None
+    if run.ran:
+        failures = failures + 1 if run.failure else 0
+    if state == JobState.PAUSED:
+        # It says why it is paused.
+        return Plan(state=state, due=None, planned=run.planned, failures=failures)
+    if state != JobState.RUNNING:
+        return Plan(state=state, due=None, planned=None, failures=failures, reason=reason)
+    stored = _schedule_of(schedule)
+    # The run has logged whether the job pauses, by the schedule that it began with.
+    known = run.schedule or stored
+    pauses = run.ran and bool(run.failure) and known is not None and known.pauses(failures)
+    due, planned = run.due, run.next_planned
+    if due is not None and stored is not None and run.schedule not in (None, stored):
+        due, planned = _plan_anew(stored, run)
+    if due is None or pauses:
+        return Plan(
+            state=str(JobState.PAUSED),
+            due=None,
+            planned=run.planned,
+            failures=failures,
+            changed=run.finished,
+            reason=clean(run.failure) or "its schedule has no further time",
+        )
+    return Plan(state=state, due=due, planned=planned, failures=failures, reason=reason)
+
+
+def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | None]:
+    """Return the due and the planned time after *run* of a job that has this *schedule* by now; None if there is none."""
+    from scenarioctl.schedules import next_times
+
+    try:
+        times = next_times(schedule, run.planned, run.finished)
+    except LookupError:
+        # This machine doesn't have the time zone.
+        return None, None
+    return times.due, times.planned
+
+
+#: Nanoseconds before its due time at which a leg is rung for.
+SOON = 60 * SECOND
+
+
+def rung_at(due: int | None, moment: int) -> int:
+    """Return when a leg was rung for that is planned at *moment*; 0 if that is still to be done."""
+    return moment if due is not None and due <= moment + SOON else 0
+
+
+def ring(legs: Iterable[Row], moment: int) -> Operation[None]:
+    """Ring for those of *legs* (job, number, due time) that are due soon."""
+    soon = [(id, leg, due) for id, leg, due in legs if rung_at(due, moment)]
+    if soon:
+        yield Ring(soon)
+
+
+#: The bits of a row's number below the timeline of the server that has given it out.
+TIMELINE_BITS = 40
+
+#: A part of a sort key.
+Value = str | int
+
+#: Sort -> the types of its key. Rows with the same time or summary follow each other in the order of their numbers.
+_KEYS: dict[str, tuple[type, ...]] = {
+    "created": (int, int),
+    "id": (str,),
+    "summary": (str, int),
+    # Of jobs.
+    "changed": (int, str),
+}
+
+
+def write_cursor(*, id: str, summary: str, created: int, seq: int, sort: str, descending: bool) -> str:
+    """Return the cursor behind a row; *seq* is its number in the store."""
+    keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
+    return _write(keys[sort], sort=sort, descending=descending)
+
+
+def write_job_cursor(*, id: str, changed: int) -> str:
+    """Return the cursor behind a job of a list that begins with the newest."""
+    return _write([changed, id], sort="changed", descending=True)
+
+
+def read_job_cursor(cursor: str) -> list[Value]:
+    """Return `changed` and the id in *cursor*; InvalidRequest if no list of jobs has written it."""
+    return read_cursor(cursor, sort="changed", descending=True)
+
+
+def _write(values: list[Value], *, sort: str, descending: bool) -> str:
+    key = [
+        # A damaged row may have anything in its place, and the list has to go on behind it.
+        part if type(part) is kind else _write_damaged(part)
+        for part, kind in zip(values, _KEYS[sort], strict=True)
+    ]
+    text = json.dumps([sort, descending, *key], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = True) -> list[Value]:
+    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written it.
+
+    Without *damaged*, the store has no column with a value of another type, or with a NUL character.
+    """
+    if not cursor:
+        return []
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        sound = given in _KEYS and type(direction) is bool
+        for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
+            if damaged and type(part) is list:
+                key[place] = _read_damaged(*part)
+                continue
+            sound = (
+                sound
+                and type(part) is kind
+                and (damaged or "\0" not in str(part))
+                and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+            )
+            check_text(str(part), field="after")
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
+        sound = False
+    if not sound:
+        raise InvalidRequest(
+            field="after", value=cursor, problem="is not a cursor", expected="the `next` of another page"
+        )
+    if (given, direction) != (sort, descending):
+        order = f"{given} {'descending' if direction else 'ascending'}"
+        raise InvalidRequest(
+            field="after",
+            value=cursor,
+            problem=f"belongs to a list sorted by {order}",
+            expected="that order again",
+        )
+    return list(key)
+
+
+def _write_damaged(value: object) -> list[str]:
+    if isinstance(value, bytes):
+        return ["blob", value.hex()]
+    return ["real", repr(value)] if isinstance(value, float) else ["text", str(value)]
+
+
+def _read_damaged(kind: str, value: str) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {"blob": bytes.fromhex, "real": float, "text": str}
+    return readers[kind](check_text(value, field="after"))
+
 
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 16

@@ -7,9 +7,8 @@ from typing import Any
 from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
-from scenarioctl.stores.cursors import Value, write_cursor
 from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
-from scenarioctl.stores.rows import read_texts
+from scenarioctl.stores.rows import Value, read_texts, write_cursor
 from scenarioctl.stores.validation import changed_meanwhile, damaged, still_running, taken, unknown
 
 #: Scenarios that one statement inserts.

@@ -24,22 +24,13 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.model.workers import KnownWorker, RenewedLease
-from scenarioctl.stores import (
-    Inspection,
-    JobPage,
-    ScenarioPage,
-    StoredScenario,
-    events,
-    history,
-    runs,
-    scenarios,
-)
+from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, events, runs, scenarios
 from scenarioctl.stores import jobs as job_operations
-from scenarioctl.stores.cursors import read_cursor
+from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.operations import Operation, Row, T
-from scenarioctl.stores.outbox import Outbox
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
+from scenarioctl.stores.rows import read_cursor
 from scenarioctl.stores.runs import WaitingDrafts
 from scenarioctl.stores.sent import SentTransactions
 from scenarioctl.stores.validation import (
@@ -364,7 +355,7 @@ class Store(ABC):
 
         None means every job.  NotFound if there is no such scenario.
         """
-        read = partial(history.read_log, _check_job(id), after=after, limit=limit)
+        read = partial(runs.read_log, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
@@ -372,50 +363,50 @@ class Store(ABC):
 
         With a *limit* there may be fewer if they are long, but at least one if there is one.
         """
-        read = partial(history.read_mempool, _check_job(id), after=after, limit=limit)
+        read = partial(runs.read_mempool, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
     async def uuids_of_drafts(self, seqs: Sequence[int]) -> dict[int, str]:
         """Return the UUIDs of the drafts with these numbers that are kept still."""
-        return await self.read(partial(history.uuids_of_drafts, seqs)) if seqs else {}
+        return await self.read(partial(runs.uuids_of_drafts, seqs)) if seqs else {}
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
         """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts follow.
 
         0 if there are no older ones.  None means every job.  NotFound if there is no such scenario.
         """
-        return await self.read(partial(history.find_tail, _check_job(id), lines=lines, entries=entries))
+        return await self.read(partial(runs.find_tail, _check_job(id), lines=lines, entries=entries))
 
     async def find_end(self) -> tuple[int, int]:
         """Return the highest seq that any log line and any draft has been given, deleted ones included."""
-        return await self.read(history.find_end)
+        return await self.read(runs.find_end)
 
     async def is_lost(self, counter: Counter, number: int) -> bool:
         """Return whether *number* is of a row that the store has lost, in a failover or a restore to an earlier time."""
-        return await self.read(partial(history.is_lost, counter, number))
+        return await self.read(partial(runs.is_lost, counter, number))
 
     async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
         """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.
 
         *before* 0 means all.
         """
-        read = partial(history.last_runs, check_id(id), limit=limit, before=before)
+        read = partial(runs.last_runs, check_id(id), limit=limit, before=before)
         return await self.read(read, long=limit > _SHORT)
 
     async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
         """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
-        return await self.read(partial(history.runs_of_each, ids, limit=limit), long=True)
+        return await self.read(partial(runs.runs_of_each, ids, limit=limit), long=True)
 
     async def drafted_for(self) -> list[tuple[str, int]]:
         """Return each chain and spec version that a draft without a flag was made for, once."""
-        return await self.read(history.drafted_for, long=True)
+        return await self.read(runs.drafted_for, long=True)
 
     async def read_drafts(
         self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
     ) -> list[MempoolEntry]:
         """Return drafts for that runtime without a flag and with a seq above *after*."""
         return await self.read(
-            partial(history.read_drafts, chain, spec_version, after=after, limit=limit), long=True
+            partial(runs.read_drafts, chain, spec_version, after=after, limit=limit), long=True
         )
 
     async def flag_drafts(

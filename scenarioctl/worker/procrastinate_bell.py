@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores.postgres.connections import find_pooler
-from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, make_engine, moment
+from scenarioctl.stores.postgres.store import QUEUE, TASK, make_engine, moment
 from scenarioctl.worker.chores import Attempts
 from scenarioctl.worker.legs import Legs
 

@@ -1,4 +1,8 @@
-"""Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon."""
+"""Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon.
+
+The loss and the return of the server are each told once in the log of a daemon.  An error met meanwhile may be logged all the
+same: `server/logs.py` leaves out what only repeats that the store is away.
+"""
 
 import asyncio
 import logging
@@ -20,12 +24,67 @@ from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, Stor
 from scenarioctl.histogram import Histogram
 from scenarioctl.stores.figures import SECONDS, PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
-from scenarioctl.stores.postgres.outage import Outage
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
 from scenarioctl.stores.validation import no_tables, older_tables
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
+
+
+log = logging.getLogger("scenarioctl.store")
+
+#: Seconds after which lost connections are an outage, if none has failed to open.
+_PATIENCE = 1.0
+#: Seconds after the return for which connections of before are found lost, one after the other.
+_AFTERMATH = 15.0
+
+
+class Outage:
+    """Tells when the server goes away and comes back, once it has answered."""
+
+    def __init__(self, name: str, *, tells: bool) -> None:
+        """*tells*: a daemon has a log; a command shows its error itself."""
+        self._name = name
+        self._tells = tells
+        self._has_answered = False
+        #: When it was first and last found away, in seconds of the monotonic clock; None while it answers.
+        self._since: float | None = None
+        self._last = 0.0
+        #: How often it was found away since, and whether the log has that.
+        self._failed = 0
+        self._told = False
+        #: When it was back.
+        self._back = float("-inf")
+
+    def note(self, error: ScenarioctlError, *, on_connecting: bool = False) -> None:
+        """Note an error of the store.
+
+        *on_connecting*: it says why none answers. That a connection was lost doesn't, and may be all that happens.
+        """
+        if not isinstance(error, StoreUnavailable) or not self._has_answered:
+            return
+        now = self._last = time.monotonic()
+        if self._since is None:
+            if now - self._back < _AFTERMATH:
+                return
+            self._since, self._failed, self._told = now, 0, False
+        self._failed += 1
+        if self._tells and not self._told and (on_connecting or now - self._since > _PATIENCE):
+            self._told = True
+            # As text, so that it isn't left out.
+            log.error("%s", str(error))
+
+    def answered(self, asked: float) -> None:
+        """Note that the server has answered what was *asked* then; an answer to an earlier question says nothing of now."""
+        self._has_answered = True
+        if self._since is None or asked <= self._last:
+            return
+        self._back = time.monotonic()
+        seconds, self._since = self._back - self._since, None
+        if self._tells:
+            sentence = "is available again after" if self._told else "was not available for"
+            attempts = "1 attempt" if self._failed == 1 else f"{self._failed} attempts"
+            log.warning("store %s %s %.1f s; %s to reach it failed", self._name, sentence, seconds, attempts)
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
@@ -52,8 +111,6 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
             self._last = None
 
 
-#: Seconds for which a request waits for one of a daemon's connections before it is asked whether the server is there...
-_PATIENCE = 1.0
 #: ...and, if it is, at most.
 _BUSY_SECONDS = 10.0
 #: Seconds for which a connection may be in use before the server is asked for another one, and that it has for that.
@@ -334,7 +391,7 @@ class Connections:
             raise older_tables(self.explainer.name, version, NEEDED)
         if self.settings.pool:
             # A daemon. Most commands don't need the engine, whose import takes longer than they do.
-            from scenarioctl.stores.postgres.engine_tables import check_engine
+            from scenarioctl.stores.postgres.schema import check_engine
 
             check_engine(engine, removed, self.explainer)
 

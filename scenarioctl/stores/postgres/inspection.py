@@ -1,14 +1,17 @@
-"""What an operator should know of the server: clocks, extensions, dead rows, runs that nobody runs."""
+"""What an operator should know of the server: clocks, extensions, dead rows, runs that nobody runs; figures for `/metrics`."""
 
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
+from scenarioctl.model.jobs import JobState
 from scenarioctl.model.workers import CLOCK_SKEW
-from scenarioctl.stores import Inspection
+from scenarioctl.stores import Inspection, jobs
+from scenarioctl.stores.figures import ServerConnections
+from scenarioctl.stores.operations import Asking
+from scenarioctl.stores.postgres.administration import Meta, lacking
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.engine_tables import installed_engine
-from scenarioctl.stores.postgres.migrating import Meta, lacking
-from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
+from scenarioctl.stores.postgres.schema import SCHEMA, VERSION, installed_engine
 
 #: Dead rows that are no trouble, and their share of the rows that is.
 _DEAD_ROWS = 10_000
@@ -182,3 +185,38 @@ async def _all(connection: Connection, question: str, *values: Any) -> list[tupl
 
 async def _one(connection: Connection, question: str, *values: Any) -> Any:
     return (await _all(connection, question, *values))[0][0]
+
+
+#: The share of the time that a process spends on counting jobs, at most.
+_SHARE = 0.001
+#: Seconds that a count may take at any time.
+_SHORT = 0.02
+
+
+class JobCounts:
+    """How many jobs are in each state.
+
+    Counting reads an entry of the index for each job, and many daemons ask.  The longer it takes, the longer its answer is used.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Mapping[JobState, int] = {}
+        #: When to count again, in seconds of the monotonic clock.
+        self._not_before = float("-inf")
+
+    async def read(self, store: Asking) -> Mapping[JobState, int]:
+        begun = time.monotonic()
+        if begun >= self._not_before:
+            self._counts = await store.read(jobs.count_by_state)
+            took = time.monotonic() - begun
+            self._not_before = begun + (took / _SHARE if took > _SHORT else 0)
+        return self._counts
+
+
+async def count_connections(connection: Connection) -> ServerConnections:
+    # Every role may read these, unlike the rows of others in pg_stat_activity.
+    found = await connection.execute(
+        "SELECT sum(numbackends)::integer, current_setting('max_connections')::integer FROM pg_stat_database"
+    )
+    row = await found.fetchone()
+    return ServerConnections(open=row[0], limit=row[1]) if row else ServerConnections(open=0, limit=0)

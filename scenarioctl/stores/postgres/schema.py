@@ -5,13 +5,18 @@ migration is applied: an entry only adds, in a way that the version before it do
 is removed by a later entry, which raises `compatible`, and waits for `store migrate --contract`.  An index of a large table
 is an entry of its own, built while others write.
 
+procrastinate has migrations for before and for after an upgrade of all workers; the latter have `_post_` in their names.
+
 Text sorts by code points (COLLATE "C"), as it does in the embedded store.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from scenarioctl.stores.cursors import TIMELINE_BITS
+from scenarioctl.stores.postgres.errors import Explainer
+from scenarioctl.stores.rows import TIMELINE_BITS
 
 #: Holds our tables and those of the engine; every connection has it as its search path.
 SCHEMA = "scenarioctl"
@@ -476,3 +481,45 @@ def needed_version(migrations: Sequence[Migration]) -> int:
 
 
 NEEDED = needed_version(MIGRATIONS)
+
+
+def engine_migrations() -> list[Path]:
+    """Return all migrations of the installed version, oldest first."""
+    from procrastinate.schema import SchemaManager
+
+    return sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"), key=lambda path: path.stem)
+
+
+def removes(migration: str) -> bool:
+    """Return whether *migration* removes what older versions need, and is for after the upgrade of all workers."""
+    return "_post_" in migration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """What the installed version says of its tables, as names of migrations."""
+
+    newest: str
+    #: The newest one that it can't do without.
+    needed: str
+    #: The newest one that removes something.
+    removed: str
+
+
+@cache
+def installed_engine() -> Installed:
+    names = [path.stem for path in engine_migrations()]
+    return Installed(
+        newest=names[-1],
+        needed=max(name for name in names if not removes(name)),
+        removed=max(name for name in names if removes(name)),
+    )
+
+
+def check_engine(engine: str, removed: str, explainer: Explainer) -> None:
+    """Raise StoreFailed if the installed version doesn't work with tables of these newest migrations, as `meta` has them."""
+    installed = installed_engine()
+    if engine < installed.needed:
+        raise explainer.older_engine(engine, installed.needed)
+    if removed > installed.newest:
+        raise explainer.newer_engine(removed, installed.newest)

@@ -3,37 +3,207 @@
 What it does are the operations of `../store.py`.  This module says on which connection, and in which transaction.
 
 - The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in its own transactions
-  (`deferrals.py`); who takes a leg is decided by its row.
+  (`Deferrals`); who takes a leg is decided by its row.  procrastinate is imported when the first job is started, stopped or
+  finished: creating a scenario doesn't need it.
+- What is to be written at the same time is written together: a batch is one message, one commit and one wait for the disk.
 - `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the commit (`operations.py: lock_key`):
   that makes them cursors that miss nothing.
 - A statement that PostgreSQL refuses to end a deadlock has changed nothing, and is repeated.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import psycopg
 from psycopg import AsyncCursor
 
-from scenarioctl.errors import ScenarioctlError, StoreBusy
+from scenarioctl.errors import ScenarioctlError, StoreBusy, StoreUnavailable
 from scenarioctl.model.jobs import LEASE_SECONDS, SECOND, FinishedRun, Retention
 from scenarioctl.stores import Inspection, StoredScenario, jobs, runs, scenarios
-from scenarioctl.stores.dialects import POSTGRES, Dialect
 from scenarioctl.stores.figures import Failures, Statistics, Usage
-from scenarioctl.stores.operations import CONCLUDE, Operation, Ring, Row, Table
-from scenarioctl.stores.postgres.batch_writer import BatchWriter
+from scenarioctl.stores.operations import CONCLUDE, POSTGRES, Dialect, Operation, Ring, Row, Table
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
-from scenarioctl.stores.postgres.deferrals import Deferrals
-from scenarioctl.stores.postgres.figures import JobCounts, count_connections
+from scenarioctl.stores.postgres.inspection import JobCounts, count_connections
 from scenarioctl.stores.postgres.listening import ChangeListener, announce
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.store import Store
 
+if TYPE_CHECKING:
+    from procrastinate import App
+
+
+#: The engine's name of what takes a leg; its arguments are `job` and `leg`.
+TASK = "take_leg"
+#: The engine's queue of all legs.  Workers of versions that knew no legs have another one.
+QUEUE = "scenarioctl-legs"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Due at this second since 1970, a leg has the priority 0; at an earlier one, a higher priority.
+_ZERO = 1_600_000_000
+_PRIORITIES = 2**31 - 1
+
+
+class Deferrals:
+    """Defers bells of legs."""
+
+    def __init__(self) -> None:
+        self._engine: App | None = None
+
+    async def ring(self, connection: Connection, legs: Sequence[tuple[str, int, int]]) -> None:
+        """Have the engine ring for each leg at its due time, if the transaction of *connection* commits."""
+        from procrastinate.jobs import Job
+
+        bells = [
+            Job(
+                id=None,
+                task_name=TASK,
+                queue=QUEUE,
+                priority=priority(due),
+                lock=None,
+                # Legs of a scenario that is deleted and created again are counted anew.
+                queueing_lock=f"{job}/{leg}/{due}",
+                task_kwargs={"job": job, "leg": leg},
+                scheduled_at=moment(due),
+            )
+            for job, leg, due in legs
+        ]
+        with _as_psycopg_raised_it():
+            await self._app().job_manager.batch_defer_jobs_async(bells, connection=connection)
+
+    def _app(self) -> "App":
+        if self._engine is None:
+            # Never opened: all that we ask goes over connections of ours.
+            self._engine = make_engine()
+        return self._engine
+
+
+def make_engine() -> "App":
+    """Return an engine that isn't connected, and that logs nothing."""
+    from procrastinate import App, PsycopgConnector
+
+    # It tells of every run, and of each error of the database with tracebacks; we say what that means, once.
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
+    return App(connector=PsycopgConnector())
+
+
+@contextmanager
+def _as_psycopg_raised_it() -> Iterator[None]:
+    """Let the store explain an error of the database: the engine's own says nothing of it."""
+    from procrastinate.exceptions import ConnectorException
+
+    try:
+        yield
+    except ConnectorException as error:
+        if isinstance(error.__cause__, psycopg.Error):
+            raise error.__cause__ from None
+        raise
+
+
+def moment(due: int) -> datetime:
+    """Return the first microsecond at which *due* has come."""
+    return _EPOCH + timedelta(microseconds=-(-due // 1000))
+
+
+def priority(due: int) -> int:
+    """Return the engine's priority of a run: it takes what is due first, to the second, and then what was deferred first."""
+    return max(-_PRIORITIES, min(_ZERO - due // 1_000_000_000, _PRIORITIES))
+
+
+#: The most entries that one transaction writes.
+_AT_ONCE = 50
+
 T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class _Entry(Generic[T]):
+    content: T
+    #: Whether the store has kept it.
+    kept: asyncio.Future[bool]
+
+
+class BatchWriter(Generic[T]):
+    """Collects entries while others are being written.
+
+    *write* writes a batch in one transaction, and says which entries it has kept.  Two entries with the same *key* are
+    written one after the other.  A batch waits for further entries for *delay* seconds.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[list[T]], Awaitable[list[bool]]],
+        *,
+        key: Callable[[T], str],
+        delay: float = 0.0,
+    ) -> None:
+        self._write = write
+        self._key = key
+        self._delay = delay
+        self._waiting: list[_Entry[T]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def store(self, content: T) -> bool:
+        """Return whether *content* is kept, once that is on the disk."""
+        entry = _Entry(content=content, kept=asyncio.get_running_loop().create_future())
+        self._waiting.append(entry)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._write_all(), name="write batches")
+        return await entry.kept
+
+    async def close(self) -> None:
+        """Write what waits."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            if self._delay and len(self._waiting) < _AT_ONCE:
+                await asyncio.sleep(self._delay)
+            some = self._take()
+            if some:
+                await self._write_some(some)
+
+    def _take(self) -> list[_Entry[T]]:
+        """Return the next entries, one of a key, without those for whose answer nobody waits any more."""
+        taken: dict[str, _Entry[T]] = {}
+        left = []
+        for entry in self._waiting:
+            if entry.kept.done():
+                continue
+            key = self._key(entry.content)
+            if key in taken or len(taken) >= _AT_ONCE:
+                left.append(entry)
+            else:
+                taken[key] = entry
+        self._waiting = left
+        # Sorted, so that two processes don't wait for each other's rows.
+        return [taken[key] for key in sorted(taken)]
+
+    async def _write_some(self, entries: list[_Entry[T]]) -> None:
+        try:
+            kept = await self._write([entry.content for entry in entries])
+        except Exception as error:
+            if len(entries) > 1 and not isinstance(error, (StoreBusy, StoreUnavailable)):
+                # One of them can't be stored: the others must not suffer.
+                for entry in entries:
+                    await self._write_some([entry])
+                return
+            for entry in entries:
+                if not entry.kept.done():
+                    entry.kept.set_exception(error)
+            return
+        for entry, is_kept in zip(entries, kept, strict=True):
+            if not entry.kept.done():
+                entry.kept.set_result(is_kept)
+
+
 Action = Callable[[Connection], Awaitable[T]]
 
 #: How often a transaction is repeated that PostgreSQL ends because another one waits for it.

@@ -29,12 +29,10 @@ from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.histogram import Histogram
 from scenarioctl.model.workers import RenewedLease
 from scenarioctl.stores import Inspection, jobs
-from scenarioctl.stores.dialects import SQLITE
 from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
-from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table
-from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
+from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table
+from scenarioctl.stores.sqlite.database_file import DatabaseFile, WorkerLock, is_busy, is_locked, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
-from scenarioctl.stores.sqlite.files_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.store import Store

@@ -12,9 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
-from scenarioctl.stores.sqlite.database_file import DatabaseFile, all_or_nothing, is_busy
+from scenarioctl.stores.sqlite.database_file import DatabaseFile, FilesChanged, all_or_nothing, is_busy
 from scenarioctl.stores.sqlite.file_guard import FileGuard
-from scenarioctl.stores.sqlite.files_lock import FilesChanged
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
