@@ -15,9 +15,8 @@ import pytest
 from aiohttp import web
 
 from scenarioctl.config import Settings
-from scenarioctl.server.acceptor import Acceptor
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.listening import Acceptor, open_listeners
 from scenarioctl.server.servers import make_runner
 from tests.loops import each_loop
 from tests.messages import says

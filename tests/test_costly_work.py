@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from scenarioctl.errors import NotReady
-from scenarioctl.server import costly_work
-from scenarioctl.server.costly_work import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, Turn
-from scenarioctl.server.limits import RequestSlots
+from scenarioctl.server import limits
+from scenarioctl.server.limits import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, RequestSlots, Turn
 from tests.messages import says
 
 Play = Callable[[CostlyWork], Awaitable[None]]
@@ -115,7 +114,7 @@ def test_the_queue_of_a_client_has_an_end_and_that_of_all() -> None:
 
 
 def test_a_wait_has_an_end_and_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costly_work, "WAITING_SECONDS", 0.01)
+    monkeypatch.setattr(limits, "WAITING_SECONDS", 0.01)
 
     async def act(work: CostlyWork) -> None:
         async with turn_of("a", work).costly():

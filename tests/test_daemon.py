@@ -23,7 +23,7 @@ from scenarioctl.server.daemon import make_room
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.logs import Journal, Line, is_for_journal
-from scenarioctl.server.systemd_notify import SystemdNotifier
+from scenarioctl.server.systemd import SystemdNotifier
 from tests.conftest import examples
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 from tests.messages import Says, says

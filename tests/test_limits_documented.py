@@ -19,7 +19,7 @@ from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import metering, notifications
 from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
-from scenarioctl.server import bodies, costly_work, page_files, servers, streams
+from scenarioctl.server import bodies, limits, pages, servers, streams
 from scenarioctl.stores.rows import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, call_builder
 from scenarioctl.worker import notifier
@@ -63,12 +63,12 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (DEFAULTS.request_seconds,),
     },
     "payload for `/web/vault`": {
-        "bytes": (page_files.PAYLOAD_LIMIT,),
+        "bytes": (pages.PAYLOAD_LIMIT,),
         "time": (DEFAULTS.request_seconds,),
     },
     "costly work: pictures, large bodies, diagrams, transactions and answers": {
-        "values": (costly_work.AT_ONCE, 1, costly_work.WAITING, costly_work.WAITING_OF_CLIENT),
-        "time": (costly_work.WAITING_SECONDS,),
+        "values": (limits.AT_ONCE, 1, limits.WAITING, limits.WAITING_OF_CLIENT),
+        "time": (limits.WAITING_SECONDS,),
     },
     "picture": {
         "values": (picture.MOST_CARDS, picture.MOST_EDGES, raster.MOST_PIXELS, raster.MOST_DRAWN),

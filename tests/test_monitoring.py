@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreUnavailable
 from scenarioctl.model.jobs import JobState
-from scenarioctl.server import store_metrics
+from scenarioctl.server import metrics as server_metrics
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres import connections, inspection
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
@@ -167,8 +167,8 @@ class TestMetrics:
         self, far: tuple[Serving, Proxy], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         serving, proxy = far
-        monkeypatch.setattr(store_metrics, "_PATIENCE", 0.1)
-        monkeypatch.setattr(store_metrics, "_SILENCE", 1.0)
+        monkeypatch.setattr(server_metrics, "_PATIENCE", 0.1)
+        monkeypatch.setattr(server_metrics, "_SILENCE", 1.0)
         before = scrape(serving.get("/metrics").body)
         proxy.cut(60)
         slow = scrape(serving.get("/metrics").body)

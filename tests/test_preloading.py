@@ -18,7 +18,7 @@ PACKAGE = Path(scenarioctl.__file__).parent
 
 TELL = """
 import gc, json, sys
-from scenarioctl.server.preloading import preload, settle
+from scenarioctl.server.daemon import preload, settle
 
 preload(sys.argv[1])
 settle()
@@ -29,7 +29,7 @@ print(json.dumps({"modules": list(sys.modules), "frozen": gc.get_freeze_count(),
 #: Reads facts once no file of facts can be opened any more.
 FACTS = """
 import json, os, sys
-from scenarioctl.server.preloading import preload
+from scenarioctl.server.daemon import preload
 
 preload(sys.argv[1])
 folder = os.path.dirname(sys.modules["scenarioctl"].__file__)

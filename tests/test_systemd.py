@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.server.systemd_units import (
+from scenarioctl.server.systemd import (
     TEMPLATES,
     interpreter,
     program,
@@ -35,7 +35,7 @@ def test_the_program_prints_units_with_its_own_path(
     scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where the tests run may be anywhere.
-    monkeypatch.setattr("scenarioctl.server.systemd_units.shut_folder", lambda *_: None)
+    monkeypatch.setattr("scenarioctl.server.systemd.shut_folder", lambda *_: None)
     service = scenarioctl("daemon", "--print-unit")
     sockets = scenarioctl("daemon", "--print-socket-unit")
     both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")
@@ -177,7 +177,7 @@ def test_systemd_finds_nothing_wrong_with_the_templates(tmp_path: Path, role: st
 def test_a_template_runs_a_daemon_of_its_role_on_the_port_that_is_its_instance(
     scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarioctl.server.systemd_units.shut_folder", lambda *_: None)
+    monkeypatch.setattr("scenarioctl.server.systemd.shut_folder", lambda *_: None)
     worker = scenarioctl("daemon", "--role", "worker", "--print-template-unit")
     refused = [
         scenarioctl("daemon", "--print-template-unit"),

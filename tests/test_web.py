@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from scenarioctl.server import page_files
+from scenarioctl.server import pages
 from scenarioctl.server.context import ServerContext
 from tests.messages import Says, says
 from tests.serving import Serving
@@ -76,7 +76,7 @@ def test_while_codes_are_drawn_the_others_are_served(
         drawing.set()
         return [b"seen" if seen.wait(5) else b"not seen"]
 
-    monkeypatch.setattr(page_files, "draw_codes", draw)
+    monkeypatch.setattr(pages, "draw_codes", draw)
     with ThreadPoolExecutor(1) as pool:
         reply = pool.submit(served.post, "/web/vault", {"payload": "0x00"})
         assert drawing.wait(5)
@@ -100,7 +100,7 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
         at_once.append(1 if alone else 2)
         return []
 
-    monkeypatch.setattr(page_files, "draw_codes", draw)
+    monkeypatch.setattr(pages, "draw_codes", draw)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: served.post("/web/vault", {"payload": "0x00"}), range(4)))
 
@@ -119,9 +119,9 @@ def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
 
 
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
-    folder = Path(page_files.__file__).parents[1] / "web"
+    folder = Path(pages.__file__).parents[1] / "web"
 
-    assert sorted(row.path for row, _ in page_files.page_file_routes(cast(ServerContext, None))) == sorted(
+    assert sorted(row.path for row, _ in pages.page_file_routes(cast(ServerContext, None))) == sorted(
         [
             "/",
             "/web/vault",

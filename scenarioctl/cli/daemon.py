@@ -96,7 +96,7 @@ def daemon(
 
 
 def _print_socket_unit(asked: tuple[str, ...]) -> None:
-    from scenarioctl.server.systemd_units import socket_unit
+    from scenarioctl.server.systemd import socket_unit
 
     if asked:
         raise InvalidRequest(
@@ -106,7 +106,7 @@ def _print_socket_unit(asked: tuple[str, ...]) -> None:
 
 
 def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
-    from scenarioctl.server.systemd_units import TEMPLATES, interpreter, program, template_unit
+    from scenarioctl.server.systemd import TEMPLATES, interpreter, program, template_unit
 
     if role not in TEMPLATES:
         raise InvalidRequest(
@@ -122,14 +122,14 @@ def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
 
 
 def _print_unit(asked: tuple[str, ...]) -> None:
-    from scenarioctl.server.systemd_units import interpreter, program, service_unit
+    from scenarioctl.server.systemd import interpreter, program, service_unit
 
     click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
     _warn_of_program()
 
 
 def _warn_of_program() -> None:
-    from scenarioctl.server.systemd_units import interpreter, program, shut_folder
+    from scenarioctl.server.systemd import interpreter, program, shut_folder
 
     shut = shut_folder(program()[0], interpreter())
     if shut is not None:

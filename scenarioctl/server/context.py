@@ -12,9 +12,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import LargeBodies
-from scenarioctl.server.costly_work import CostlyWork, Turn
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.limits import Limits
+from scenarioctl.server.limits import CostlyWork, Limits, Turn
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.streams import Follower
 

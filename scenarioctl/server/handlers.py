@@ -18,9 +18,9 @@ from scenarioctl.server.bodies import (
     read_body,
 )
 from scenarioctl.server.context import CLIENT, ServerContext
-from scenarioctl.server.costly_work import Turn
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint, find_handler
+from scenarioctl.server.limits import Turn
 from scenarioctl.server.responses import JSON, encode, encode_large, encode_portions, write_sentences
 from scenarioctl.server.streams import send, sending
 

@@ -11,20 +11,16 @@ from aiohttp import web
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.config import is_server
-from scenarioctl.server.acceptor import Acceptor
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import expect_nothing
 from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.handlers import OperationHandler
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import ListeningSocket
-from scenarioctl.server.metrics import Metrics, figures_of
-from scenarioctl.server.page_files import page_file_routes
-from scenarioctl.server.pages import page_routes
-from scenarioctl.server.paths import Paths
-from scenarioctl.server.pipeline import RequestPipeline
-from scenarioctl.server.store_metrics import StoreMetrics
+from scenarioctl.server.listening import Acceptor, ListeningSocket
+from scenarioctl.server.metrics import Metrics, StoreMetrics, figures_of
+from scenarioctl.server.pages import page_file_routes, page_routes
+from scenarioctl.server.pipeline import Paths, RequestPipeline
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:
