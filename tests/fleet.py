@@ -41,7 +41,7 @@ if wanted["migrations"]:
     schema.NEEDED = schema.needed_version(schema.MIGRATIONS)
 if wanted["lease"]:
     from scenarioctl.worker import worker
-    from scenarioctl.worker.pace import Pace
+    from scenarioctl.worker.chores import Pace
 
     lease = wanted["lease"]
     worker.Pace = partial(Pace, lease=lease, renew=lease / 3, owners=lease / 4, poll=0.2, retry=0.05)

@@ -14,7 +14,7 @@ from scenarioctl.operations.transaction_status import TransactionStatus, transac
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.submission import arrivals
-from scenarioctl.transactions.submission.messages import find_messages
+from scenarioctl.transactions.submission.inclusion import find_messages
 from tests.blocks import number_of
 from tests.messages import says
 from tests.node import Node, Refusal

@@ -10,7 +10,7 @@ import pytest
 
 from scenarioctl.operations import asset_traps
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.submission.trap_search import trap_hash
+from scenarioctl.transactions.submission.arrivals import trap_hash
 from tests.blocks import number_of
 from tests.conftest import Ended, Run
 from tests.messages import says

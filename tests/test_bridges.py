@@ -14,7 +14,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import accepts_reserve
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.submission.arrivals import expect_arrivals
-from scenarioctl.transactions.submission.messages import SentMessage
+from scenarioctl.transactions.submission.inclusion import SentMessage
 from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer

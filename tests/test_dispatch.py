@@ -33,7 +33,7 @@ from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import read_schedule
 from scenarioctl.stores import StoredScenario, open_store
 from scenarioctl.stores.store import Store
-from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
 from tests.slow_server import slow_step
@@ -54,7 +54,7 @@ import asyncio, signal, sys
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.stores import open_store
-from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 
 async def main():

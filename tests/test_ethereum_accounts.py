@@ -15,12 +15,13 @@ from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import (
     ETHEREUM,
+    PayloadToSign,
+    assemble,
     decode_signed_extrinsic,
     keccak_256,
     takes_ethereum_signatures,
     verify_signature,
 )
-from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, assemble
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.recipients import list_holdings

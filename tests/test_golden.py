@@ -23,8 +23,7 @@ from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.mortality import decode_era, encode_era, era_start
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
-from scenarioctl.transactions.swap.route import parse_route
-from scenarioctl.transactions.swap.swap_call import Swap, build_swap
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.relayed_transfer import relayed_call
 from scenarioctl.transactions.transfer.request import Transfer

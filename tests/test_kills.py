@@ -38,7 +38,7 @@ import asyncio, signal, sys
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.worker.worker import Worker
-from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.chores import Pace
 
 async def main():
     app = Application(load_settings({"offline": True, "store": sys.argv[1], "private_targets": ["127.0.0.1"]}), served=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.chains.registry import Registry
-from scenarioctl.runtime.metadata_file import FILE_LIMIT
+from scenarioctl.runtime.metadata import FILE_LIMIT
 from scenarioctl.runtime.table_cache import load_cached
 from tests.conftest import DATA, Run
 from tests.messages import says

@@ -37,8 +37,8 @@ from scenarioctl.operations.notifications import SendTestNotification, send_test
 from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
 from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
 from scenarioctl.worker import notifier
+from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.draft_checks import DraftChecks
-from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.conftest import ROOT, Run
 from tests.daemons import PATIENCE, Daemon, daemon, free_port, is_open, wait_until

@@ -13,9 +13,8 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.errors import RequestFailed
-from scenarioctl.outgoing import WebAnswer, WebRequest
-from scenarioctl.outgoing.attempt import Attempt
-from scenarioctl.outgoing.client import Outgoing, place_of
+from scenarioctl.outgoing import WebAnswer, WebRequest, place_of
+from scenarioctl.outgoing.client import Attempt, Outgoing
 from scenarioctl.outgoing.metering import MAX_BODY, read_body
 from tests.loops import each_loop
 from tests.messages import Says, says

@@ -13,7 +13,7 @@ from scenarioctl.errors import StoreUnavailable
 from scenarioctl.stores import jobs, rows
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
-from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests import postgres
 from tests.runner import finish

@@ -13,9 +13,8 @@ from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.swap.quote import Quote, percent
-from scenarioctl.transactions.swap.route import format_route, parse_route
-from scenarioctl.transactions.swap.route_quote import fetch_quote, fetch_room
-from scenarioctl.transactions.swap.router_dry_run import STAND_IN
+from scenarioctl.transactions.swap.route_quote import STAND_IN, fetch_quote, fetch_room
+from scenarioctl.transactions.swap.swap_call import format_route, parse_route
 from tests.conftest import BOB_HEX, Run
 from tests.drawing import make_app
 from tests.messages import Says, says

@@ -249,7 +249,7 @@ class TestReaching:
         def nobody(*_: object, **__: object) -> None:
             raise socket.gaierror(-2, "secret internals")
 
-        monkeypatch.setattr("scenarioctl.outgoing.attempt.socket.getaddrinfo", nobody)
+        monkeypatch.setattr("scenarioctl.outgoing.client.socket.getaddrinfo", nobody)
 
         assert self.visit("nobody.example", monkeypatch, names={})[1] == says("nobody.example", "could")
 

@@ -21,7 +21,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     query_runtime_api_result,
     read_constant,
 )
-from scenarioctl.transactions.submission.heads import read_block_hashes
+from scenarioctl.transactions.submission.inclusion import read_block_hashes
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
 from tests.messages import says

@@ -40,8 +40,8 @@ from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite.database_file import all_or_nothing
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.sqlite.writer import Action, T
+from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.leg import RunningLeg
-from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
 

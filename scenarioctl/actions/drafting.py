@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.swap.route import RouteHop
+    from scenarioctl.transactions.swap.swap_call import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
 

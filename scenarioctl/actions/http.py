@@ -28,7 +28,7 @@ from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Node, name_of
-from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
+from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest, place_of
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
@@ -99,8 +99,6 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
 
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
-    from scenarioctl.outgoing.client import place_of
-
     request = _once(read_request(node), f"{running.key} {node.id}")
     what = f"{request.method} {place_of(request.url)}"
     await running.announce(f"Requesting {what}")

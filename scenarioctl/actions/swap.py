@@ -313,7 +313,7 @@ def read_route(value: object, field: str) -> Any:
     """Return the hops that *value* lists, None if it is empty."""
     if value is None or value == "":
         return None
-    from scenarioctl.transactions.swap.route import parse_route
+    from scenarioctl.transactions.swap.swap_call import parse_route
 
     return parse_route(value, field=field)
 

@@ -250,7 +250,7 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
 
 def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: str) -> dict[str, Any]:
     from scenarioctl.cli.execution import read_bytes
-    from scenarioctl.runtime.metadata_file import FILE_LIMIT, read_metadata_file
+    from scenarioctl.runtime.metadata import FILE_LIMIT, read_metadata_file
     from scenarioctl.runtime.table import BUNDLED
 
     if not each.genesis:

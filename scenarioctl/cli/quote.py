@@ -34,7 +34,7 @@ def quote(**fields: Any) -> None:
 
 
 def _draw(answer: Mapping[str, Any]) -> None:
-    from scenarioctl.transactions.swap.route import format_route, parse_route
+    from scenarioctl.transactions.swap.swap_call import format_route, parse_route
 
     impact = answer["impact_percent"]
     facts = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.submission.trap_search import AssetTrap
+    from scenarioctl.transactions.submission.arrivals import AssetTrap
 
 __all__ = ["claim_assets", "find_trapped_assets"]
 
@@ -70,7 +70,7 @@ class FoundTraps(Told):
 
 
 async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> Result[FoundTraps]:
-    from scenarioctl.transactions.submission.trap_search import find_traps, try_claims
+    from scenarioctl.transactions.submission.arrivals import find_traps, try_claims
 
     chain = app.registry.find(request.chain)
     account = chain.account_format.parse(request.address, field="address") if request.address else None
@@ -123,7 +123,7 @@ class ClaimTransaction(BuiltCall):
 
 
 async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTransaction]:
-    from scenarioctl.transactions.submission.trap_search import find_traps
+    from scenarioctl.transactions.submission.arrivals import find_traps
 
     check_output_format(request.output_format)
     chain = app.registry.find(request.chain)
@@ -166,7 +166,7 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
 
 async def _prove(app: Application, chain: "Chain", trap: "AssetTrap", claim: "Call") -> tuple[str, ...]:
     """Refuse a *claim* that fails in a dry run, or claims something else; return a warning if *chain* can't try it."""
-    from scenarioctl.transactions.submission.trap_search import try_claim
+    from scenarioctl.transactions.submission.arrivals import try_claim
 
     tried = await try_claim(app.client, app.registry, chain, trap, claim)
     if tried.failure:

@@ -10,7 +10,7 @@ from scenarioctl.operations.signing_fields import read_aside
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign
+    from scenarioctl.transactions.signing.signatures import PayloadToSign
 
 
 def find_payload(
@@ -55,7 +55,7 @@ async def read_expected(
     app: Application, chain: "Chain", table: "RuntimeTable", payload: Mapping[str, Any], *, field: str
 ) -> "PayloadToSign":
     """Return what *payload*, a SignerPayloadJSON, says is to be signed on *chain*."""
-    from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
+    from scenarioctl.transactions.signing.signatures import read_wallet_payload
 
     method = payload.get("method")
     return await read_aside(
@@ -84,8 +84,7 @@ def require_expected(
     """
     from scenarioctl.operations.decoded_transactions import say_transaction
     from scenarioctl.transactions.signed_differences import find_differences
-    from scenarioctl.transactions.signing.signatures import decode_signed_extrinsic
-    from scenarioctl.transactions.signing.signed_transaction import assemble
+    from scenarioctl.transactions.signing.signatures import assemble, decode_signed_extrinsic
 
     try:
         signed = decode_signed_extrinsic(table, data)

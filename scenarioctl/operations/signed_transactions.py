@@ -22,7 +22,7 @@ from scenarioctl.transactions.hex_fields import parse_hex
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign
+    from scenarioctl.transactions.signing.signatures import PayloadToSign
 
 __all__ = ["assemble_transaction"]
 
@@ -113,7 +113,7 @@ def _join(
     scheme: str,
 ) -> tuple[str, bytes]:
     """Return the kind of signature and the signed extrinsic: *whole*, or what *to_sign* and *signature* make."""
-    from scenarioctl.transactions.signing.signed_transaction import assemble
+    from scenarioctl.transactions.signing.signatures import assemble
 
     field = "signed_transaction" if whole else "tx"
     data = whole or assemble(table, chain, to_sign, signature, scheme=scheme)[1]
@@ -125,7 +125,7 @@ async def _read_tx(
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
     from scenarioctl.operations.decoded_transactions import read_transaction
     from scenarioctl.transactions.signing.payload import signing_payload
-    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, read_payload
+    from scenarioctl.transactions.signing.signatures import PayloadToSign, read_payload
 
     if not request.tx:
         raise InvalidRequest(

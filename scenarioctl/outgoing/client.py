@@ -1,19 +1,264 @@
-"""Sends the requests of http steps and notifications, and retries them if that may help."""
+"""Sends the requests of http steps and notifications, each try on a new connection, and retries them if that may help."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from scenarioctl import __version__
+from scenarioctl.chains.websocket import find_addresses
 from scenarioctl.errors import RequestFailed
-from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest
+from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest, place_of
 from scenarioctl.outgoing.guard import Guard
+from scenarioctl.outgoing.metering import Body, MeteredConnector, RoundRobin, read_body
 from scenarioctl.retries import delay_after
 
 if TYPE_CHECKING:
     from scenarioctl.outgoing.metering import RoundRobin
+
+
+#: Statuses that may be temporary.
+_PASSING = frozenset({429, 500, 502, 503, 504})
+#: Seconds for connecting.
+_CONNECT = 10
+#: Seconds for reading data that arrived before the connection was lost, and turns of the event loop after those: the process
+#: may have been frozen for that long.
+_AFTER_LOSS = 0.5
+_TURNS = 20
+_CHUNK = 64 * 1024
+
+
+class Disconnected(Exception):
+    """The server closed the connection without a response."""
+
+
+class Attempt:
+    """Sends one request once."""
+
+    def __init__(
+        self,
+        request: WebRequest,
+        host: str,
+        guard: Guard,
+        round_robin: RoundRobin,
+        lookups: ThreadPoolExecutor,
+    ) -> None:
+        self._request = request
+        self._host = host
+        #: The connection was lost in the middle of the body.
+        self._is_cut_off = False
+        self._has_ended = False
+        try:
+            # Parsed only once: two parsers could disagree, and the guard would check a host other than the one called.
+            self._url = URL(request.url)
+        except ValueError:
+            raise self._failed("cannot be called: the URL is not valid", sent=False) from None
+        self._door = GuardedSockets(guard, self._url.raw_host or "")
+        self._connector = MeteredConnector(
+            host,
+            round_robin,
+            resolver=Resolver(lookups),
+            use_dns_cache=False,
+            force_close=True,
+            socket_factory=self._door.open,
+        )
+
+    async def send(self) -> tuple[int, dict[str, str], Any]:
+        """Return status, headers and body of the response, or raise AttemptFailed."""
+        try:
+            async with asyncio.timeout(self._request.timeout) as deadline:
+                return await self._send(deadline)
+        except (RequestFailed, TimeoutError, aiohttp.ClientError, Disconnected, ValueError, OSError) as error:
+            raise self._explain(error) from None
+        finally:
+            self._has_ended = True
+            if self._connector.meter is not None:
+                self._connector.meter.stop()
+
+    async def _send(self, deadline: asyncio.Timeout) -> tuple[int, dict[str, str], Any]:
+        request = self._request
+        async with (
+            aiohttp.ClientSession(
+                connector=self._connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, request.timeout)),
+                middlewares=[_send_once],
+            ) as session,
+            session.request(
+                request.method,
+                self._url,
+                data=request.body.encode() if request.body else None,
+                headers=_headers(request),
+                allow_redirects=False,
+            ) as response,
+        ):
+            if self._connector.meter is not None:
+                self._connector.meter.end_headers(partial(self._hurry, deadline))
+            self._check_status(response)
+            headers = _headers_of(response)
+            body = Body(headers.get("content-encoding", ""), self._host)
+            async for chunk in response.content.iter_chunked(_CHUNK):
+                body.add(chunk)
+            return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
+
+    def _hurry(self, deadline: asyncio.Timeout) -> None:
+        """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with malformed chunks."""
+        asyncio.get_running_loop().call_later(_AFTER_LOSS, self._give_up, deadline, _TURNS)
+
+    def _give_up(self, deadline: asyncio.Timeout, turns: int) -> None:
+        loop = asyncio.get_running_loop()
+        if self._has_ended:
+            return
+        if turns:
+            loop.call_soon(self._give_up, deadline, turns - 1)
+        elif not deadline.expired():
+            self._is_cut_off = True
+            deadline.reschedule(loop.time())
+
+    def _check_status(self, response: aiohttp.ClientResponse) -> None:
+        status = response.status
+        if 300 <= status < 400:
+            raise self._failed(f"answered {status}, {_describe_redirect(response)}")
+        if not 200 <= status < 300:
+            # The body is not logged: it may hold secrets.
+            pause = _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
+            raise self._failed(f"answered {status}", passing=status in _PASSING, pause=pause)
+
+    def _explain(self, error: Exception) -> AttemptFailed:
+        """Return the failure to report for *error*."""
+        meter = self._connector.meter
+        if isinstance(error, RequestFailed):
+            return AttemptFailed(str(error), sent=True, passing=False)
+        if meter is not None and meter.refusal:
+            return AttemptFailed(meter.refusal, sent=True, passing=False)
+        if isinstance(error, TimeoutError) and self._is_cut_off:
+            return self._failed("sent a malformed response")
+        if isinstance(error, TimeoutError) and meter is not None:
+            return self._failed(f"did not answer within {self._request.timeout:g} s")
+        if isinstance(error, TimeoutError):
+            return self._failed("could not be reached in time", sent=False, passing=True)
+        if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)):
+            return self._failed("has no trusted certificate", sent=False)
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return self._failed("could not be found", sent=False, passing=True)
+        if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
+            return self._failed(
+                "leads to a private, local or reserved address, which http steps and notifications may not reach. "
+                "To allow hosts and networks of your own, list them in private_targets in config.toml",
+                sent=False,
+            )
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return self._failed("could not be reached", sent=False, passing=True)
+        if isinstance(error, (aiohttp.InvalidURL, UnicodeError)):
+            return self._failed("cannot be called: the URL is not valid", sent=False)
+        if isinstance(error, Disconnected):
+            return self._failed("closed the connection without a response", passing=True)
+        return self._failed("sent a malformed response")
+
+    def _failed(
+        self, what: str, *, sent: bool = True, passing: bool = False, pause: float | None = None
+    ) -> AttemptFailed:
+        return AttemptFailed(f"{self._host} {what}", sent=sent, passing=passing, pause=pause)
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from retrying idempotent requests by itself, as it does after these two errors."""
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise Disconnected from error
+
+
+class GuardedSockets:
+    """Opens the sockets of one request, so that the address that is checked is the one that is connected to."""
+
+    def __init__(self, guard: Guard, host: str) -> None:
+        self._guard = guard
+        self._trusted = guard.trusts(host)
+        self.refused = False
+
+    def open(self, info: Any) -> socket.socket:
+        family, kind, protocol, _, address = info
+        known = family in (socket.AF_INET, socket.AF_INET6)
+        if not known or not (self._trusted or self._guard.allows(str(address[0]))):
+            self.refused = True
+            raise PermissionError("the address is not allowed")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+
+class Resolver(AbstractResolver):
+    """The system's resolver on its own threads, so that a slow name server delays only DNS lookups."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, find_addresses, host, port, family, socket.AI_ADDRCONFIG
+        )
+
+    async def close(self) -> None:
+        """Do nothing: the threads are shared."""
+
+
+def _headers(request: WebRequest) -> list[tuple[str, str]]:
+    headers = list(request.headers)
+    given = {name.lower() for name, _ in headers}
+    if request.content_type and "content-type" not in given:
+        headers.append(("Content-Type", request.content_type))
+    if "accept-encoding" not in given:
+        headers.append(("Accept-Encoding", "gzip, deflate"))
+    if "user-agent" not in given:
+        headers.append(("User-Agent", f"scenarioctl/{__version__}"))
+    return headers
+
+
+def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        value = value.encode(errors="surrogateescape").decode(errors="replace")
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
+
+
+def _describe_redirect(response: aiohttp.ClientResponse) -> str:
+    """Return the host of a redirect in words that may be logged; the rest of its URL may hold secrets."""
+    try:
+        host = urlsplit(response.headers.get("Location", "")).hostname or ""
+    except ValueError:
+        host = ""
+    target = f" to {host[:100]}" if host.isascii() and host.isprintable() and host else ""
+    return f"a redirect{target}; redirects are not followed, use the final URL"
+
+
+def _pause(text: str) -> float | None:
+    """Return the seconds of a `Retry-After`, which is a number or a date; None if it is neither."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -28,8 +273,6 @@ _LOOKUPS = 16
 _PAUSE = 0.5
 #: The longest pause in seconds that a server may ask for.
 _LONGEST_PAUSE = 60
-#: Length from which a part of a path may be a secret.
-_SECRET = 16
 
 
 class Outgoing:
@@ -83,7 +326,6 @@ class Outgoing:
             self._lookups = None
 
     async def _try(self, request: WebRequest) -> tuple[int, dict[str, str], Any]:
-        from scenarioctl.outgoing.attempt import Attempt
         from scenarioctl.outgoing.metering import RoundRobin
 
         if self._round_robin is None:
@@ -92,21 +334,3 @@ class Outgoing:
             self._lookups = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="outgoing")
         host = place_of(request.url).partition("/")[0]
         return await Attempt(request, host, self._guard, self._round_robin, self._lookups).send()
-
-
-def place_of(url: str) -> str:
-    """Return host, port and path of *url* for the log.
-
-    The path of many services holds a secret: a part that looks like one becomes `…`. The query is left out.
-    """
-    parts = urlsplit(url)
-    path = "/".join("…" if _is_secret(part) else part for part in (parts.path or "/").split("/"))
-    return f"{parts.netloc.rpartition('@')[2]}{path}"
-
-
-def _is_secret(part: str) -> bool:
-    """Tell whether a *part* of a path looks like a key, an id or an address: long, with digits or mixed case."""
-    if len(part) < _SECRET:
-        return False
-    is_mixed = part != part.lower() and part != part.upper()
-    return is_mixed or any(letter.isdigit() for letter in part)

@@ -4,12 +4,15 @@ A node serves about half a megabyte, most of it documentation.  Documentation is
 everything that gives or explains a byte is kept.  The reader knows every field of the three versions and ends
 exactly at the end, so that nothing is left unexplained.
 
+A file of metadata is checked against the runtime that its user says it is of.
+
 To add a version: name it in `VERSIONS` and read what it adds where the others' parts are read.
 """
 
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.type_table import TypeTable
@@ -367,3 +370,49 @@ def _skip_texts(data: bytes, at: int) -> int:
             length, at = _compact(data, at)
             at += length
     return at
+
+
+#: What a file of metadata may have, in bytes: as hex it has twice the metadata's.
+FILE_LIMIT = 9 * 1024 * 1024
+
+
+def read_metadata_file(data: bytes, *, chain: str, spec_name: str, expected: str) -> RuntimeTable:
+    """Return the table of the metadata in a file: its bytes, or the same as 0x hex.
+
+    *expected* is the runtime that the user declares, like `people-polkadot 2002002`; *spec_name* is what the runtime of
+    *chain* is known to call itself, "" if it isn't known.  InvalidRequest if the file holds another runtime.
+    """
+    table = read_metadata(_bytes_of(data))
+    if spec_name and table.spec_name != spec_name:
+        raise InvalidRequest(
+            field="from",
+            problem=f"is a file of {table}, but the runtime of {chain} is called {spec_name}",
+            expected="a file of that runtime",
+        )
+    if not expected:
+        raise InvalidRequest(
+            field="runtime",
+            problem=f"is missing: the file is of {table}. If {chain} runs that, pass --runtime {str(table)!r}",
+        )
+    if " ".join(expected.split()) != str(table):
+        raise InvalidRequest(
+            field="runtime",
+            value=expected,
+            problem=f"is not that of the file, which is {table}",
+            expected="the same name and version",
+        )
+    return table
+
+
+def _bytes_of(data: bytes) -> bytes:
+    text = data.strip()
+    if not text.startswith((b"0x", b"0X")):
+        return data
+    read = from_hex(text.decode("latin-1"))
+    if read is None:
+        raise InvalidRequest(
+            field="from",
+            problem="begins like 0x hex, but has other characters",
+            expected="metadata as bytes or as 0x hex",
+        )
+    return read

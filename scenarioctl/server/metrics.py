@@ -15,7 +15,7 @@ from scenarioctl.histogram import Histogram
 
 if TYPE_CHECKING:
     from scenarioctl.stores.figures import Usage
-    from scenarioctl.worker.counts import Counts
+    from scenarioctl.worker.chores import Counts
 
 
 #: Upper bounds of histogram buckets, in seconds.

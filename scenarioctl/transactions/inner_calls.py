@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.typed_values import find_typed
+from scenarioctl.runtime.type_table import find_typed
 from scenarioctl.transactions.call_kinds import kind_of_call
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signatures import SignedExtrinsic
-    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign
+    from scenarioctl.transactions.signing.signatures import PayloadToSign, SignedExtrinsic
 
 #: Letters of what a batch of many calls does.
 _LONGEST = 1000

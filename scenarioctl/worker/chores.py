@@ -1,13 +1,65 @@
-"""What a worker does again and again beside its runs, and what must not end it if it fails."""
+"""What a worker does again and again beside its runs: how often, how many, and what must not end it if it fails."""
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.jobs import LEASE_SECONDS
 from scenarioctl.retries import delay_after
-from scenarioctl.worker.counts import Counts
-from scenarioctl.worker.pace import Pace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How often a worker does what, in seconds."""
+
+    #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a frozen one.
+    lease: float = LEASE_SECONDS
+    renew: float = 3.0
+    #: How often a worker renews it that has no legs and shares them with nobody.
+    seen: float = 60.0
+    #: Jobs that other processes start are noticed within this time.
+    poll: float = 0.5
+    #: How often leases of dead workers are looked for.
+    owners: float = 3.0
+    #: A stop waits this long for runs in progress.
+    grace: float = 10.0
+    #: A run that takes longer is taken to wait for a server that hangs, and loses its place.  This is longer than the wait
+    #: for a connection to a busy chain, or more and more runs would wait for one.
+    slow: float = 15.0
+    #: How often drafts are compared with the runtime of their chain.
+    draft_checks: float = 30.0
+    #: Notifications that are tried again are sent within this time; those that other workers left behind, within eight times
+    #: this.
+    notifications: float = 2.0
+    prune: float = 300.0
+    #: The first time after the start, for workers that never run for long.
+    first_prune: float = 20.0
+    #: The pause after an error of the store, doubled up to `patience`.
+    retry: float = 0.2
+    patience: float = 15.0
+
+
+@dataclass(kw_only=True)
+class Counts:
+    """What a worker has done since it started, for `/metrics`."""
+
+    executed: int = 0
+    failed: int = 0
+    #: Runs that were not kept, since their job had another owner by then.
+    lost: int = 0
+    left_out: int = 0
+    #: Runs that were begun before, by a worker that did not end them.
+    taken_over: int = 0
+    bugs: int = 0
+    store_errors: int = 0
+    flagged: int = 0
+    notifications_delivered: int = 0
+    #: Attempts that failed.
+    notifications_failed: int = 0
+    notifications_given_up: int = 0
+    drafts: dict[str, int] = field(default_factory=dict)
+
 
 log = logging.getLogger("scenarioctl.worker")
 

@@ -10,9 +10,8 @@ from scenarioctl.errors import NotFound
 from scenarioctl.model.jobs import MempoolDraft, MempoolEntry
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.model.notifications import NewNotification, NotificationEvent
-from scenarioctl.worker.chores import guard
-from scenarioctl.worker.counts import Counts
-from scenarioctl.worker.notices import notices
+from scenarioctl.worker.chores import Counts, guard
+from scenarioctl.worker.notifier import notices
 
 log = logging.getLogger("scenarioctl.worker")
 

@@ -26,10 +26,8 @@ from scenarioctl.model.jobs import (
 from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
-from scenarioctl.worker.chores import Attempts
-from scenarioctl.worker.counts import Counts
-from scenarioctl.worker.notices import notices_of_run
-from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.chores import Attempts, Counts, Pace
+from scenarioctl.worker.notifier import notices_of_run
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run, Wait

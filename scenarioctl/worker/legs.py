@@ -11,9 +11,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, MempoolDraft
 from scenarioctl.model.workers import is_gone
-from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.chores import Counts, Pace
 from scenarioctl.worker.leg import NOT_OURS, RunningLeg
-from scenarioctl.worker.pace import Pace
 
 log = logging.getLogger("scenarioctl.worker")
 

@@ -13,12 +13,10 @@ from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.workers import new_owner
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.worker.bells import choose_bell
-from scenarioctl.worker.chores import guard, repeat
-from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.chores import Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.legs import Legs
 from scenarioctl.worker.notifier import Notifier
-from scenarioctl.worker.pace import Pace
 
 log = logging.getLogger("scenarioctl.worker")
 

@@ -10,7 +10,7 @@ import segno
 from PIL import Image
 
 from scenarioctl.transactions.signing.payload import bytes_to_sign
-from scenarioctl.transactions.signing.signed_transaction import read_payload
+from scenarioctl.transactions.signing.signatures import read_payload
 from tests.browser.page import Page, connected, open_browser
 from tests.browser.scenarios import a_remark, a_transfer
 from tests.browser.signing import paste_address, paste_signature

@@ -16,7 +16,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.swap.quote import Quote
-from scenarioctl.transactions.swap.route import format_route, parse_route
+from scenarioctl.transactions.swap.swap_call import format_route, parse_route
 from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import (

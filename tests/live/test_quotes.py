@@ -75,7 +75,7 @@ def test_random_sells_bring_what_was_quoted(
 
 def _dry_run(market: Market, quote: Quote) -> int | None:
     """Return what the chain's own dry run says, with the fees of the block that it runs on."""
-    from scenarioctl.transactions.swap.router_dry_run import RouterDryRun
+    from scenarioctl.transactions.swap.route_quote import RouterDryRun
 
     try:
         router = RouterDryRun(market.client, market.table, quote.block_hash)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.runtime.typed_values import find_typed
+from scenarioctl.runtime.type_table import find_typed
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

@@ -18,8 +18,8 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.inner_calls import InnerCall
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.swap.quote import percent
-from scenarioctl.transactions.swap.route import RouteHop, parse_route
 from scenarioctl.transactions.swap.route_quote import TOLERANCE, fetch_quote, fetch_room
+from scenarioctl.transactions.swap.swap_call import RouteHop, parse_route
 from scenarioctl.transactions.swap.swap_limits import FAR_BELOW, is_far_below, percent_below
 from scenarioctl.transactions.trades import (
     FILLS,

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.transactions.submission.arrivals import expect_arrivals
-from scenarioctl.transactions.submission.heads import Heads, read_block_hashes, read_heads
 from scenarioctl.transactions.submission.inclusion import (
+    Heads,
     Inclusion,
     find_extrinsic,
     read_block,
+    read_block_hashes,
+    read_heads,
     read_inclusion,
 )
 

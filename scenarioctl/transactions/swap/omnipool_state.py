@@ -22,8 +22,7 @@ from scenarioctl.transactions.swap.omnipool_math import (
     sell_to_omnipool,
 )
 from scenarioctl.transactions.swap.quote import QuoteLeg
-from scenarioctl.transactions.swap.route import RouteHop, check_route, parse_route
-from scenarioctl.transactions.swap.swap_call import check_omnipool_trade
+from scenarioctl.transactions.swap.swap_call import RouteHop, check_omnipool_trade, check_route, parse_route
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

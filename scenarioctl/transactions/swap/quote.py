@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
 from scenarioctl.transactions.swap.omnipool_math import MILLION
-from scenarioctl.transactions.swap.route import RouteHop, format_route
+from scenarioctl.transactions.swap.swap_call import RouteHop, format_route
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

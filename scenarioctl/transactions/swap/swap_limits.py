@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
     from scenarioctl.transactions.swap.quote import Quote
-    from scenarioctl.transactions.swap.route import RouteHop
+    from scenarioctl.transactions.swap.swap_call import RouteHop
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
