@@ -1,10 +1,15 @@
-"""Files that users name: read within a limit, and replaced whole or not at all."""
+"""Files that users name: read within a limit, and replaced whole or not at all.  Files of facts beside the modules that use them.
+
+Those are JSON objects, in which a key and its value may have a line of their own.
+"""
 
 import errno
 import os
 import select
 import stat
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 #: Seconds to wait for the first byte of a pipe.
 _PIPE_SECONDS = 60.0
@@ -78,3 +83,28 @@ def _keep_access(path: Path, descriptor: int) -> None:
     except OSError:
         # There is none yet, or it is somebody else's.
         pass
+
+
+@cache
+def read_text(file: Path) -> str:
+    """Return a file as it was when it was first read: a program that was upgraded meanwhile may not know the new one."""
+    return file.read_text(encoding="utf-8")
+
+
+def read_document(file: Path) -> Any:
+    """Return all that a file says."""
+    from json import loads
+
+    return loads(read_text(file))
+
+
+def read_line(file: Path, key: str) -> Any:
+    """Return what a file says of *key*, parsing its line only; None if it says nothing of it."""
+    from json import loads
+
+    text = read_text(file)
+    start = text.find(f'\n"{key}":')
+    if start < 0:
+        return None
+    end = text.index("\n", start + 1)
+    return loads(text[start + len(key) + 4 : end].rstrip(","))

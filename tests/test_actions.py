@@ -38,7 +38,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.diagram_builder import DiagramBuilder
-from scenarioctl.formats.share import pack, unpack
+from scenarioctl.formats.documents import pack, unpack
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX, examples

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES
-from scenarioctl.formats.share import pack, unpack
+from scenarioctl.formats.documents import MAX_BYTES, pack, unpack
 from tests.messages import says
 from tests.test_documents import documents
 
@@ -75,7 +74,7 @@ def test_a_bomb_stops_at_the_limit() -> None:
     script = (
         "import lz4.frame, resource\n"
         "from scenarioctl.errors import TooLarge\n"
-        "from scenarioctl.formats.share import unpack\n"
+        "from scenarioctl.formats.documents import unpack\n"
         "packer = lz4.frame.LZ4FrameCompressor()\n"
         "bomb = packer.begin()\n"
         "for _ in range(256): bomb += packer.compress(bytes(1 << 22))\n"

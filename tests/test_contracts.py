@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.contracts.metadata import ContractMessage, describe_contract, ink_version
+from scenarioctl.contracts import ContractMessage, describe_contract, ink_version
 from scenarioctl.errors import InvalidRequest
 from tests.conftest import DATA, SHARED, examples
 from tests.messages import Says, says

@@ -18,7 +18,7 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.formats.diagram_builder import DiagramBuilder
-from scenarioctl.formats.share import read_share, write_share
+from scenarioctl.formats.documents import read_share, write_share
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.creation import (

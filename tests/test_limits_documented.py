@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl import contracts as contract
 from scenarioctl.actions import flow_files
 from scenarioctl.chains import connection, websocket
 from scenarioctl.chains.connection import TIMEOUTS
 from scenarioctl.config import Settings
-from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import SECOND, Retention

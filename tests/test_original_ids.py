@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from scenarioctl.chains.registry import find_closed
-from scenarioctl.formats.share import read_share
+from scenarioctl.formats.documents import read_share
 from tests.conftest import Run
 from tests.messages import says
 from tests.serving import Serving

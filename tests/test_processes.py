@@ -153,7 +153,6 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
     assert of("scenarioctl", modules - offline) == [
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
-        "scenarioctl.chains.metadata_fetch",
         "scenarioctl.chains.node_client",
         "scenarioctl.chains.pool",
         "scenarioctl.chains.rpc_errors",

@@ -13,7 +13,7 @@ from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
-from scenarioctl.contracts.metadata import is_contract
+from scenarioctl.contracts import is_contract
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable

@@ -16,7 +16,7 @@ from scenarioctl.actions.webhook import webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
-from scenarioctl.formats.share import pack
+from scenarioctl.formats.documents import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.operations.runs import wait_for

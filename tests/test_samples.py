@@ -13,8 +13,7 @@ from scenarioctl.actions.story import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.formats.documents import parse_json
-from scenarioctl.formats.share import pack, read_import, read_share, unpack, write_share
+from scenarioctl.formats.documents import pack, parse_json, read_import, read_share, unpack, write_share
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import DATA, SHARED
 from tests.runner import finish

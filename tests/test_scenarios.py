@@ -15,7 +15,7 @@ from scenarioctl.actions.drafting import find_step_place
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.formats.share import pack, read_bagpipes_store, write_share
+from scenarioctl.formats.documents import pack, read_bagpipes_store, write_share
 from scenarioctl.operations.scenarios import (
     ExportScenario,
     FirstTransaction,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.sent import SentState
+from scenarioctl.model.checks import SentState
 from scenarioctl.stores.sqlite import database_file, schema
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Ended, Run

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES
-from scenarioctl.formats.share import read_import, read_share, write_share
+from scenarioctl.formats.documents import MAX_BYTES, read_import, read_share, write_share
 from tests.messages import Says, says
 from tests.test_documents import documents
 

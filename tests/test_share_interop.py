@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scenarioctl.formats.share import read_import, read_share, write_share
+from scenarioctl.formats.documents import read_import, read_share, write_share
 from scenarioctl.model.diagram import read_diagram
 
 from .conftest import DATA

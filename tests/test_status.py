@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention
-from scenarioctl.model.workers import new_owner
+from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention, new_owner
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status

@@ -20,6 +20,7 @@ import pytest
 
 from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
+from scenarioctl.model.checks import SentState
 from scenarioctl.model.jobs import FinishedRun, JobState, StepOutcome
 from scenarioctl.model.notifications import (
     NewNotification,
@@ -27,7 +28,6 @@ from scenarioctl.model.notifications import (
     NotificationFormat,
     NotificationTarget,
 )
-from scenarioctl.model.sent import SentState
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores import create_store, open_store
 from scenarioctl.stores.copying import CopiedTable, StoreCopy

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
-from scenarioctl.formats.share import pack
+from scenarioctl.formats.documents import pack
+from scenarioctl.model.checks import SentState, SentTransaction
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -29,7 +30,6 @@ from scenarioctl.model.jobs import (
     StepOutcome,
     WebhookEvent,
 )
-from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.stores import JobPage, runs
 from scenarioctl.stores.runs import WaitingDraft, WaitingDrafts
 from scenarioctl.stores.sqlite import database_file

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import NotFound, StoreUnavailable
-from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg, RunWait, Schedule
-from scenarioctl.model.workers import KnownWorker
+from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RunWait, Schedule
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.store import QUEUE, TASK, Deferrals, PostgresStore, moment, priority
 from scenarioctl.stores.store import Store

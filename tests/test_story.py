@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.formats.share import read_share, write_share
+from scenarioctl.formats.documents import read_share, write_share
 from scenarioctl.operations.outcomes import OUTCOMES
 from tests import postgres
 from tests.conftest import BOB, Run

@@ -19,6 +19,7 @@ from scenarioctl.actions.running import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, StoreUnavailable
+from scenarioctl.model import jobs
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -31,8 +32,9 @@ from scenarioctl.model.jobs import (
     Retention,
     Schedule,
     StepOutcome,
+    is_gone,
+    new_owner,
 )
-from scenarioctl.model.workers import is_gone, new_owner
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
@@ -1487,13 +1489,11 @@ def test_a_zombie_is_gone() -> None:
 
 
 def test_without_proc_the_process_number_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenarioctl.model import workers as identity
-
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
     for name in ("_boot", "_namespace"):
-        monkeypatch.setattr(identity, name, lambda: "-")
-    monkeypatch.setattr(identity, "_start", lambda pid: "-")
+        monkeypatch.setattr(jobs, name, lambda: "-")
+    monkeypatch.setattr(jobs, "_start", lambda pid: "-")
 
     assert not is_gone(new_owner())
     host = new_owner().partition(":")[0]

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 
 _EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 _EXPECTED = f"an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"

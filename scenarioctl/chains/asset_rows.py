@@ -1,14 +1,22 @@
-"""The rows of `assets.json`: one line for each chain, parsed when that chain is first asked for."""
+"""The rows of `assets.json`, and the `[[chains.NAME.assets]]` tables of config.toml.
 
-from collections.abc import Iterator
+`assets.json` has one line for each chain, parsed when that chain is first asked for.  A table of config.toml has to be readable,
+and to agree with what is built in.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.data_files import read_line
-from scenarioctl.chains.locations import absolute
+from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
+from scenarioctl.chains.trust import trust_of
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.files import read_line
+from scenarioctl.model.amounts import U128_MAX, read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.chain import Chain
+
 
 FILE = Path(__file__).with_name("assets.json")
 
@@ -43,3 +51,198 @@ def identities_of(chain: "Chain", number: str, kind: str, location: str) -> tupl
         # Abroad, what a contract of the exchange holds goes by its number there.
         return (name, f"Parachain({chain.para_id})/GeneralIndex({number})")
     return (name,)
+
+
+U32_MAX = 2**32 - 1
+#: What the locations of an Asset Hub's own assets begin with.
+_TRUST_BACKED = TRUST_BACKED.partition("{")[0]
+_KEYS: Mapping[str, tuple[type, ...]] = {
+    "id": (int, str),
+    "symbol": (str,),
+    "name": (str,),
+    "decimals": (int,),
+    "existential_deposit": (int, str),
+    "kind": (str,),
+    "location": (str,),
+    "pays_fees": (bool,),
+}
+_WORDS: Mapping[tuple[type, ...], str] = {
+    (int, str): "a whole number",
+    (str,): "a text",
+    (int,): "a whole number",
+    (bool,): "true or false",
+}
+
+
+def check_keys(where: str, table: Mapping[str, Any]) -> None:
+    """Refuse unknown keys, values of another kind, and a table without id, symbol or decimals."""
+    for key, value in table.items():
+        kinds = _KEYS.get(key)
+        if kinds is None:
+            raise InvalidRequest(
+                field=where,
+                problem=f"has the unknown key {shorten(key)}",
+                expected=f"one of: {', '.join(_KEYS)}",
+            )
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InvalidRequest(field=f"{where}.{key}", value=value, problem=f"is not {_WORDS[kinds]}")
+    for key in ("id", "symbol", "decimals"):
+        if key not in table:
+            raise InvalidRequest(
+                field=f"{where}.{key}", problem="is missing", expected="id, symbol and decimals"
+            )
+
+
+def with_identities(chain: "Chain", rows: Iterable[list[Any]]) -> list[tuple[list[Any], tuple[str, ...]]]:
+    """Return the *rows* of assets.json for *chain*, each with its identities."""
+    return [(row, identities_of(chain, row[0], kind_of(row), location_of(row))) for row in rows]
+
+
+def read_id(chain: "Chain", table: Mapping[str, Any]) -> str:
+    """Return the id in *table* in its one form: digits without leading zeros, or a location as *chain* sees it."""
+    number = str(table["id"])
+    if number.isascii() and number.isdigit():
+        return number.lstrip("0") or "0"
+    if "/" in number and number[0] in "012":
+        location = read_location(number, field=f"chains.{chain.name}.assets.id")
+        return seen_from_within(chain, write_location(location))
+    return number
+
+
+def check_number(chain: "Chain", table: Mapping[str, Any], number: str) -> None:
+    """Refuse an id that no asset of a pallet with numbered assets has."""
+    # On the Asset Hub and the exchange ids have 32 bits; parachains choose.
+    most = U128_MAX if chain.role == "parachain" else U32_MAX
+    given = read_digits(number)
+    if given is None or given > most:
+        raise InvalidRequest(
+            field=f"chains.{chain.name}.assets.id",
+            value=table["id"],
+            problem=f"is not a number from 0 to {most}",
+        )
+
+
+def read_place(chain: "Chain", table: Mapping[str, Any], number: str, native: str, kind: str) -> str:
+    """Return the location in *table*; without one *native*, or what follows from the id and the kind, or ""."""
+    where = f"chains.{chain.name}.assets.location"
+    text = table.get("location", native)
+    if not text and kind == "assets" and chain.role != "parachain":
+        text = TRUST_BACKED.format(number)
+    if not text and kind == "foreign" and "/" in number:
+        text = number
+    return write_location(read_location(text, field=where)) if text else ""
+
+
+def seen_from_within(chain: "Chain", location: str) -> str:
+    """Return *location* in its one form: what lives on *chain* itself is seen from there."""
+    if not location or (chain.para_id is None and not chain.is_network):
+        return location
+    return seen_from(absolute(location, chain.para_id), chain.para_id)
+
+
+def check_place(chain: "Chain", number: str, kind: str, location: str) -> None:
+    """Refuse a *location* that no asset of this id and kind has: another asset would be sent than the one that is named."""
+    if not location:
+        return
+    where, expected = f"chains.{chain.name}.assets", ""
+    facts = trust_of(chain)
+    place = seen_from_within(chain, location)
+    if kind == "native" and facts is not None:
+        expected = facts.native
+    elif kind == "foreign" and "/" in number:
+        expected = number
+    elif kind == "assets" and chain.role == "asset_hub":
+        expected = TRUST_BACKED.format(number)
+    if expected and place != expected:
+        raise InvalidRequest(
+            field=f"{where}.location",
+            problem=f"{location} of id {_shown(number)} is that of another asset",
+            expected=expected,
+        )
+    if kind != "assets" and chain.role == "asset_hub" and place.startswith(_TRUST_BACKED):
+        raise InvalidRequest(
+            field=f"{where}.location",
+            problem=f"{location} of id {_shown(number)} is that of another asset",
+            expected=f"id {place[len(_TRUST_BACKED) : -1]} with kind assets, or another location",
+        )
+
+
+def check_distinct(chain: "Chain", native: tuple[str, str, str], *configured: tuple[str, str, str]) -> None:
+    """Refuse an id that is written twice, and two ids of one asset.  Assets are given by their ids, kinds and locations."""
+    where = f"chains.{chain.name}.assets"
+    numbers: set[str] = set()
+    known: dict[str, str] = {}
+    if all(number != native[0] for number, _, _ in configured):
+        known = dict.fromkeys(identities_of(chain, *native), native[0])
+    for number, kind, location in configured:
+        if number in numbers:
+            raise InvalidRequest(
+                field=f"{where}.id",
+                problem=f"{_shown(number)} is there twice",
+                expected="one table for each id",
+            )
+        numbers.add(number)
+        for identity in identities_of(chain, number, kind, location):
+            other = known.setdefault(identity, number)
+            if other != number:
+                raise InvalidRequest(
+                    field=f"{where}.location",
+                    problem=f"{location} of id {_shown(number)} is that of id {_shown(other)} too",
+                    expected="one id for it, or another location",
+                )
+
+
+def check_decimals(chain: "Chain", number: str, decimals: int | None, other: str, known: int | None) -> None:
+    """Refuse other *decimals* than are *known* of the same asset elsewhere: messages between chains carry raw amounts."""
+    if known not in (None, decimals):
+        raise InvalidRequest(
+            field=f"chains.{chain.name}.assets.decimals",
+            value=decimals,
+            problem=f"of id {_shown(number)} contradicts {other}: that is the same asset and has {known}",
+            expected="the same decimals, or another location",
+        )
+
+
+def check_agreement(
+    chain: "Chain",
+    number: str,
+    decimals: int,
+    location: str,
+    built_in: Iterable[tuple[list[Any], tuple[str, ...]]],
+) -> None:
+    """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*, or with the location of another asset.
+
+    Amounts would be wrong by a power of ten, or another asset would be sent than the one that is named.
+    """
+    where = f"chains.{chain.name}.assets"
+    named = set(identities_of(chain, number, "", location))
+    for row, identities in built_in:
+        if row[0] == number:
+            known, listed = decimals_of(row), location_of(row)
+            if known not in (None, decimals):
+                raise InvalidRequest(
+                    field=f"{where}.decimals",
+                    value=decimals,
+                    problem=f"is wrong: {_name_of(row)} of {chain.name} has {known} in the built-in table",
+                    expected=str(known),
+                )
+            if location and identities and named.isdisjoint(identities):
+                raise InvalidRequest(
+                    field=f"{where}.location",
+                    problem=f"{location} is wrong: {_name_of(row)} of {chain.name} has {listed} in the built-in table",
+                    expected=listed,
+                )
+        elif not named.isdisjoint(identities):
+            raise InvalidRequest(
+                field=f"{where}.location",
+                problem=f"{location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.name}",
+                expected=f"id {row[0]}, or another location",
+            )
+
+
+def _shown(number: str) -> str:
+    return number if number.isdigit() else shorten(number, 120)
+
+
+def _name_of(row: list[Any]) -> str:
+    return str(row[1]) if row[0] == row[1] else f"{row[1]} {row[0]}"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scenarioctl.chains.asset_rows import TRUST_BACKED, identities_of, kind_of, location_of, read_rows
-from scenarioctl.chains.configured_assets import (
+from scenarioctl.chains.asset_rows import (
+    TRUST_BACKED,
     U32_MAX,
     check_agreement,
     check_decimals,
@@ -18,8 +18,12 @@ from scenarioctl.chains.configured_assets import (
     check_keys,
     check_number,
     check_place,
+    identities_of,
+    kind_of,
+    location_of,
     read_id,
     read_place,
+    read_rows,
     seen_from_within,
     with_identities,
 )

@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from scenarioctl.chains.connection import Request
-from scenarioctl.chains.metadata_fetch import fetch_metadata, host_of
 from scenarioctl.chains.node_client import NodeClient
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.rpc_errors import PoolClosed
-from scenarioctl.chains.tables import Runs, runtime_of
+from scenarioctl.chains.tables import Runs, fetch_metadata, host_of, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.runtime.blocks import header_hash
 from scenarioctl.runtime.storage_keys import StorageKey, storage_key

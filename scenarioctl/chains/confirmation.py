@@ -15,8 +15,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from scenarioctl.chains.chain import Chain
 from scenarioctl.chains.client import BlockMissing, Client, PinnedClient
-from scenarioctl.chains.metadata_fetch import host_of
 from scenarioctl.chains.pool import Pool
+from scenarioctl.chains.tables import host_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
 
 T = TypeVar("T")

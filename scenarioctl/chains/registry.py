@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32
-from scenarioctl.chains.built_in import CHAINS, NETWORKS
-from scenarioctl.chains.chain import Chain
+from scenarioctl.chains.chain import CHAINS, NETWORKS, Chain
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 
 
 @dataclass(frozen=True, kw_only=True)

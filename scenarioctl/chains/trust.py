@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.built_in import NETWORKS
+from scenarioctl.chains.chain import NETWORKS
 from scenarioctl.chains.locations import chain_identity, place_of, seen_from
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from scenarioctl.cli.preview import preview
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
 
 if TYPE_CHECKING:
-    from scenarioctl.formats.share import BagpipesScenario
+    from scenarioctl.formats.documents import BagpipesScenario
 
 
 _FLOW = "scenario_changes.scenario_flow"
@@ -370,7 +370,7 @@ def import_(source: str, **fields: Any) -> None:
 
     The file in which the original API keeps scenarios (urls2.json) is brought in with its ids.
     """
-    from scenarioctl.formats.share import read_bagpipes_store
+    from scenarioctl.formats.documents import read_bagpipes_store
 
     text = _read_source(source)
     entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)

@@ -1,4 +1,4 @@
-"""Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers and choices of a request too."""
+"""Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers, choices and hex of a request too."""
 
 import re
 from collections.abc import Callable, Collection
@@ -275,3 +275,15 @@ def _within_u128(raw: int, value: object, field: str) -> int:
             field=field, value=value, problem="is more than any chain can hold (2^128 - 1 smallest units)"
         )
     return raw
+
+
+def from_hex(value: object) -> bytes | None:
+    """Return the bytes that *value* writes as `0x` and an even number of hex digits; None for anything else."""
+    if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
+        return None
+    try:
+        data = bytes.fromhex(value[2:])
+    except ValueError:
+        return None
+    # bytes.fromhex skips white space.
+    return data if len(data) * 2 == len(value) - 2 else None

@@ -144,7 +144,7 @@ def _host(endpoint: str) -> str:
     """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this to its clients."""
     from urllib.parse import urlsplit
 
-    from scenarioctl.chains.metadata_fetch import host_of
+    from scenarioctl.chains.tables import host_of
 
     return f"{urlsplit(endpoint).scheme}://{host_of(endpoint)}"
 

@@ -49,7 +49,7 @@ class ContractDescription(TypedDict):
 
 async def contract_info(app: Application, request: ContractInfo) -> Result[ContractDescription]:
     from scenarioctl.chains.addresses import parse_contract_address
-    from scenarioctl.contracts.metadata import describe_contract, ink_version
+    from scenarioctl.contracts import describe_contract, ink_version
 
     version = ink_version(request.abiJson)
     # 5 MB take half a second.
@@ -73,7 +73,7 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
 
 async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:
     """Return whether a contract lives at *address*; None and a warning if no node answers."""
-    from scenarioctl.contracts.metadata import is_contract
+    from scenarioctl.contracts import is_contract
 
     if app.settings.offline:
         return None, ()

@@ -10,8 +10,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains import asset_rows, built_in
-from scenarioctl.chains.data_files import read_document, read_line
+from scenarioctl.chains import asset_rows
+from scenarioctl.chains.chain import CHAINS, READ
+from scenarioctl.files import read_document, read_line
 from scenarioctl.runtime import table as runtime_table
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def dated_facts(chain: "Chain", registry: "Registry") -> Iterator[DatedFact]:
     from scenarioctl.transactions.transfer import expected_fees
     from scenarioctl.transactions.transfer.route_rows import routes_from
 
-    if chain.name not in {each.name for each in built_in.CHAINS}:
+    if chain.name not in {each.name for each in CHAINS}:
         return
-    yield DatedFact(what="endpoints", read=date.fromisoformat(built_in.READ), told_by_endpoints=True)
+    yield DatedFact(what="endpoints", read=date.fromisoformat(READ), told_by_endpoints=True)
     bundled = read_document(MANIFEST).get(chain.name)
     if bundled is not None:
         yield DatedFact(

@@ -307,7 +307,7 @@ def _read_content(content: object) -> dict[str, Any] | str:
             # With the lines before it, so that the line of an error is the one in the file.
             content = parse_json(content, field="content")
         elif _ONE_WORD.fullmatch(text):
-            from scenarioctl.formats.share import read_import
+            from scenarioctl.formats.documents import read_import
 
             content = read_import(text, field="content")
         else:

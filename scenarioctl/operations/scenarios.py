@@ -414,7 +414,7 @@ async def import_scenario(app: Application, request: ImportScenario) -> Result[I
 
 def _read_import(app: Application, url: str) -> tuple[StoredScenario, str]:
     """Return the scenario of a diagram that is imported, and what was understood."""
-    from scenarioctl.formats.share import read_import
+    from scenarioctl.formats.documents import read_import
 
     document = read_import(url, field="diagram")
     # The keys keep their order, so that an export is what was imported.
@@ -449,7 +449,7 @@ async def export_scenario(app: Application, request: ExportScenario) -> Result[E
 
 
 def _write_share(stored: StoredScenario) -> str:
-    from scenarioctl.formats.share import write_share
+    from scenarioctl.formats.documents import write_share
 
     return write_share(read_blob(stored.blob, stored.id).document)
 

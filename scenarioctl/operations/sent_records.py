@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.checks import SentState, SentTransaction
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.operations.transaction_status import examine, read_effects
 from scenarioctl.stores.sent import SentTransactions
 
@@ -219,7 +219,7 @@ async def find_signed_draft(app: Application, job: str, draft: int | str) -> "Me
 
 def check_draft(chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", call_data: bytes) -> None:
     """Refuse a signed transaction of *chain* whose call is not the one of the draft *entry*, nor sets the fee currency before it."""
-    from scenarioctl.model.hexadecimal import from_hex
+    from scenarioctl.model.amounts import from_hex
     from scenarioctl.transactions.extrinsic import length_size, looks_like_extrinsic
     from scenarioctl.transactions.signing.fee_asset import without_set_currency
 

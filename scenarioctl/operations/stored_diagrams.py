@@ -28,7 +28,7 @@ async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False
 
 async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
     """Return the diagram in a stored blob."""
-    from scenarioctl.formats.share import unpacked_size
+    from scenarioctl.formats.documents import unpacked_size
 
     if unpacked_size(blob) <= _JSON_ON_LOOP:
         return read_blob(blob, scenario_id)
@@ -36,7 +36,7 @@ async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
 
 
 def read_blob(blob: bytes, scenario_id: str) -> Diagram:
-    from scenarioctl.formats.share import unpack
+    from scenarioctl.formats.documents import unpack
 
     return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
 
@@ -60,7 +60,7 @@ def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScena
     """Return *diagram*, whose JSON is *text*, as it is stored; without an id."""
     from scenarioctl.actions.story import chains_of, summarise
     from scenarioctl.actions.webhook import webhooks_of
-    from scenarioctl.formats.share import pack_text
+    from scenarioctl.formats.documents import pack_text
 
     now = app.clock()
     return StoredScenario(
@@ -113,7 +113,7 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
 
 
 def _same_diagram(first: StoredScenario, second: StoredScenario) -> bool:
-    from scenarioctl.formats.share import unpack
+    from scenarioctl.formats.documents import unpack
 
     documents = [unpack(each.blob, name=f"scenario {each.id}") for each in (first, second)]
     return bool(documents[0] == documents[1])

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
-from scenarioctl.model.amounts import to_whole
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex, to_whole
+from scenarioctl.model.checks import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
-from scenarioctl.model.sent import SentState, SentTransaction
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.jobs import CLOCK_SKEW, SECOND
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
-from scenarioctl.model.workers import CLOCK_SKEW
 
 #: Jobs in progress that a row names.
 _NAMED = 20

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -21,10 +21,6 @@ from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest, place_of
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.outgoing.metering import Body, MeteredConnector, RoundRobin, read_body
 from scenarioctl.retries import delay_after
-
-if TYPE_CHECKING:
-    from scenarioctl.outgoing.metering import RoundRobin
-
 
 #: Statuses that may be temporary.
 _PASSING = frozenset({429, 500, 502, 503, 504})

@@ -12,7 +12,7 @@ To add a version: name it in `VERSIONS` and read what it adds where the others' 
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.type_table import TypeTable

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

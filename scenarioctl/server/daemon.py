@@ -69,8 +69,8 @@ def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
     from scenarioctl.chains import asset_rows
-    from scenarioctl.chains.data_files import read_text
     from scenarioctl.config import is_server
+    from scenarioctl.files import read_text
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
     from scenarioctl.transactions.transfer import expected_fees, route_rows

@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Leg
+from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RenewedLease
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.model.workers import KnownWorker, RenewedLease
 from scenarioctl.stores import JobPage, rows, statements
 from scenarioctl.stores.operations import Operation, Ring, find
 from scenarioctl.stores.rows import (

@@ -16,14 +16,15 @@ from scenarioctl.model.jobs import (
     JobChange,
     JobState,
     KeptRun,
+    KnownWorker,
     Leg,
     LogLine,
     MempoolEntry,
+    RenewedLease,
     Retention,
     WebhookEvent,
 )
 from scenarioctl.model.notifications import NewNotification
-from scenarioctl.model.workers import KnownWorker, RenewedLease
 from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, events, runs, scenarios
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.events import Outbox

@@ -1,7 +1,7 @@
 """Hex in the fields of requests: transactions, payloads, signatures and hashes."""
 
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.transactions.bare_extrinsic import LARGEST
 
 

@@ -1,7 +1,7 @@
 """Eras: the blocks during which a signature is valid, mortal or immortal."""
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex
 
 IMMORTAL = b"\0"
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, fold, shorten
-from scenarioctl.model.amounts import read_digits
-from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.model.amounts import from_hex, read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

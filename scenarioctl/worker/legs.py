@@ -9,8 +9,7 @@ from collections.abc import Callable
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.model.jobs import SECOND, MempoolDraft
-from scenarioctl.model.workers import is_gone
+from scenarioctl.model.jobs import SECOND, MempoolDraft, is_gone
 from scenarioctl.worker.chores import Counts, Pace
 from scenarioctl.worker.leg import NOT_OURS, RunningLeg
 

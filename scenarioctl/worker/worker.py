@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable
 
 from scenarioctl.application import Application
-from scenarioctl.model.jobs import SECOND
-from scenarioctl.model.workers import new_owner
+from scenarioctl.model.jobs import SECOND, new_owner
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.worker.bells import choose_bell
 from scenarioctl.worker.chores import Counts, Pace, guard, repeat

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.formats.share import write_share
+from scenarioctl.formats.documents import write_share
 from tests.browser.editor import FLOW, choose, problems, saved, stored, type_in
 from tests.browser.page import Daemon, Page
 from tests.browser.reading import barriers, needs_axe

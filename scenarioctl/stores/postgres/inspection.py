@@ -4,8 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from scenarioctl.model.jobs import JobState
-from scenarioctl.model.workers import CLOCK_SKEW
+from scenarioctl.model.jobs import CLOCK_SKEW, JobState
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import ServerConnections
 from scenarioctl.stores.operations import Asking

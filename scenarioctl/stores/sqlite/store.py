@@ -27,7 +27,7 @@ from typing import Any
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.histogram import Histogram
-from scenarioctl.model.workers import RenewedLease
+from scenarioctl.model.jobs import RenewedLease
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table

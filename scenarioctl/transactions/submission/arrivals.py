@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.runtime_api import Clients
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.checks import Amount
-from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event

@@ -19,7 +19,6 @@ from scenarioctl.transactions.submission.inclusion import read_block, read_block
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.chains.rpc_errors import NodeError
     from scenarioctl.transactions.signing.signatures import SignedExtrinsic
 
 

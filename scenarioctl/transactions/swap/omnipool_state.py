@@ -27,7 +27,6 @@ from scenarioctl.transactions.swap.swap_call import RouteHop, check_omnipool_tra
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
-    from scenarioctl.runtime.storage_keys import StorageAddress
     from scenarioctl.runtime.table import RuntimeTable
 
 

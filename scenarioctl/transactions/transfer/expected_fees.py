@@ -6,7 +6,7 @@
 from functools import cache
 from pathlib import Path
 
-from scenarioctl.chains.data_files import read_document
+from scenarioctl.files import read_document
 
 FILE = Path(__file__).with_name("fees.json")
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.assets import Asset
-from scenarioctl.chains.data_files import read_line
 from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
 from scenarioctl.chains.trust import matches
+from scenarioctl.files import read_line
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.diagram import name_of
-from scenarioctl.model.hexadecimal import from_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

@@ -1,1 +1,0 @@
-"""What smart contracts say about themselves."""
