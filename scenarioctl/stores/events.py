@@ -23,7 +23,6 @@ from scenarioctl.stores import statements
 from scenarioctl.stores.operations import CONCLUDE, Asking, Operation, Ring, Row, find, find_all, lock_key
 from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.rows import PORTION, clean
-from scenarioctl.stores.statements import WAKE
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
 
 #: Events that are read first: few, since they may be long.
@@ -35,7 +34,7 @@ def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation
     # Deletions of the webhook's events wait; others add theirs side by side.
     yield statements.LOCK_WEBHOOK_SHARED, {"key": lock_key(uuid.encode())}
     yield from check_named(uuid)
-    woken = yield WAKE, {"uuid": uuid}
+    woken = yield statements.WAKE, {"uuid": uuid}
     if woken:
         yield Ring([(job, leg, due) for job, leg, due in woken])
     yield CONCLUDE

@@ -4,7 +4,7 @@ An operation is a generator: it yields a statement and its values, is sent the r
 the caller of the store gets.  A driver runs it: `sqlite/store.py` over a connection of its thread that writes, or of one that
 reads, `postgres/store.py` over a connection of a pool.  A driver may run an operation again from its start, in another transaction.
 
-The statements stand together in `statements.py`.  A statement names what differs between the databases in braces, with arguments
+The statements stand together in `queries.sql`.  A statement names what differs between the databases in braces, with arguments
 behind commas: `{rows each, id text, due bigint}`, which a `Dialect` fills.  Its values are `:names`.
 """
 
@@ -30,7 +30,7 @@ class Ring:
     legs: list[tuple[str, int, int]]
 
 
-#: A statement of `statements.py` and its values by name, or what the dispatch engine is to do in the same transaction.
+#: A statement of `queries.sql` and its values by name, or what the dispatch engine is to do in the same transaction.
 Asked = tuple[str, Mapping[str, Any]] | Ring
 #: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their lists after it.
 Operation = Generator[Asked, list[Row], T]

@@ -4,6 +4,7 @@ Log lines, drafts, runs and webhook events are each kept in the order written, f
 first.  `tallies` has the number of rows of each job.  Who removes rows has locked the job's tally before.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ class KeptTable:
     #: The column of `tallies` that has the number of rows of each job; empty if there is none.
     tally: str = ""
 
+    def fill(self, statement: str) -> str:
+        """Return *statement* about this table, whose fields it has in brackets."""
+        return re.sub(r"\[(\w+)\]", lambda found: str(getattr(self, found[1])), statement)
+
 
 LINES = KeptTable(name="log_lines", written="written", text="text", tally="lines")
 DRAFTS = KeptTable(name="mempool", written="date", text="tx", tally="entries")
@@ -45,7 +50,7 @@ EVENTS = KeptTable(name="webhook_events", owner="uuid", number="id", written="re
 def trim_rows(table: KeptTable, owner: str, *, excess: int) -> Operation[None]:
     """Remove the oldest *excess* rows, which are no longer in the owner's tally."""
     if excess:
-        yield statements.trim_rows(table), {"owner": owner, "excess": excess}
+        yield table.fill(statements.TRIM_ROWS), {"owner": owner, "excess": excess}
 
 
 def trim_bytes(
@@ -57,9 +62,9 @@ def trim_bytes(
     """
     if _surely_fits(added, limit=limit, rows=rows):
         return
-    yield statements.trim_bytes(table), {"owner": owner, "room": limit - limit // _SPARE}
+    yield table.fill(statements.TRIM_BYTES), {"owner": owner, "room": limit - limit // _SPARE}
     if table.tally:
-        yield statements.count_rows(table), {"owner": owner}
+        yield table.fill(statements.COUNT_ROWS), {"owner": owner}
 
 
 def _surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
@@ -76,26 +81,26 @@ def prune(table: KeptTable, *, now: int, age: int, limit: int = 0) -> Operation[
     removed = (yield from _prune_old(table, now - age)) if age else 0
     if not limit:
         return removed
-    crowded = yield statements.crowded_jobs(table), {"limit": limit}
+    crowded = yield table.fill(statements.CROWDED_JOBS), {"limit": limit}
     for job, count in crowded:
         if removed >= _PRUNED_AT_ONCE:
             break
         excess = min(count - limit, _PRUNED_AT_ONCE)
         yield from trim_rows(table, job, excess=excess)
-        yield statements.count_down(table), {"gone": Table([(job, excess)])}
+        yield table.fill(statements.COUNT_DOWN), {"gone": Table([(job, excess)])}
         removed += excess
     return removed
 
 
 def _prune_old(table: KeptTable, before: int) -> Operation[int]:
-    old = yield statements.old_rows(table), {"before": before, "most": _PRUNED_AT_ONCE}
+    old = yield table.fill(statements.OLD_ROWS), {"before": before, "most": _PRUNED_AT_ONCE}
     if not old:
         return 0
     if table.tally:
         yield statements.LOCK_TALLIES, {"jobs": sorted({owner for _, owner in old})}
     # Another process may prune too.
-    gone = yield statements.remove_rows(table), {"numbers": [number for number, _ in old]}
+    gone = yield table.fill(statements.REMOVE_ROWS), {"numbers": [number for number, _ in old]}
     if table.tally and gone:
         counts = Counter(owner for (owner,) in gone)
-        yield statements.count_down(table), {"gone": Table(list(counts.items()))}
+        yield table.fill(statements.COUNT_DOWN), {"gone": Table(list(counts.items()))}
     return len(gone)

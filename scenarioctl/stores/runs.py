@@ -31,7 +31,6 @@ from scenarioctl.stores.rows import (
     rung_at,
     write_steps,
 )
-from scenarioctl.stores.statements import LOCK_WEBHOOK
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
 
@@ -119,7 +118,7 @@ def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool
     for key in sorted(
         {lock_key(run.wait.webhook.encode()) for run, _ in runs if run.wait is not None and run.wait.webhook}
     ):
-        yield LOCK_WEBHOOK, {"key": key}
+        yield statements.LOCK_WEBHOOK, {"key": key}
     tallies = yield from _lock(
         statements.LOCK_SCENARIOS_TO_FINISH, [run.job for run, _ in runs if run.epoch is None]
     )

@@ -1,6 +1,6 @@
 """A store over a database that operations ask: what every such store does, once.
 
-The operations of each noun are in the module of its name, and their statements in `statements.py`.
+The operations of each noun are in the module of its name, and their statements in `queries.sql`.
 """
 
 from abc import ABC, abstractmethod

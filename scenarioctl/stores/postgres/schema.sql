@@ -1,0 +1,424 @@
+-- The tables of the PostgreSQL store, all in one schema with those of the dispatch engine, which come before the first section.
+--
+-- Each section takes the tables from the version of its position to the next.  To change what is kept, append one; never edit a
+-- section that has been released.  Older daemons run on while a migration is applied: a section only adds, in a way that the
+-- version before it doesn't notice.  What a version no longer needs is removed by a later section, which raises `compatible`, the
+-- oldest version that still works with the tables as they are then, and waits for `store migrate --contract`.  An index of a large
+-- table is a section of its own, built while others write.
+--
+-- Text sorts by code points (COLLATE "C"), as it does in the embedded store.
+
+-- scenarios and jobs, compatible 1 --
+-- What the tables are: the version, the oldest version that may use them, the engine's newest migration, and its newest one
+-- that removed what older versions of the engine needed.
+CREATE TABLE meta (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version integer NOT NULL,
+    compatible integer NOT NULL,
+    engine text NOT NULL,
+    engine_removed text NOT NULL
+);
+
+-- seq is the order of creation, where two were created at the same moment.
+CREATE TABLE scenarios (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    created bigint NOT NULL,
+    updated bigint NOT NULL,
+    size bigint NOT NULL,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    summary text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    chains text[] COLLATE "C" NOT NULL,
+    webhooks text[] COLLATE "C" NOT NULL,
+    digest bytea,
+    blob bytea NOT NULL
+);
+
+CREATE INDEX scenarios_by_created ON scenarios (created, seq);
+
+-- An entry of an index has at most 2700 bytes, and a character up to four.
+CREATE INDEX scenarios_by_summary ON scenarios (left(summary, 600), seq);
+
+CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL;
+
+CREATE INDEX scenarios_by_webhook ON scenarios USING gin (webhooks) WHERE webhooks <> '{}';
+
+-- The scenarios of a chain in the order of creation.
+CREATE TABLE scenario_chains (
+    created bigint NOT NULL,
+    scenario bigint NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    PRIMARY KEY (chain, created, scenario)
+);
+
+CREATE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain);
+
+-- How many scenarios use a chain, the chain '' counting them all.  Each is the sum of several rows, so that creations
+-- side by side don't wait for one row.
+CREATE TABLE scenario_counts (
+    amount bigint NOT NULL,
+    slot smallint NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    PRIMARY KEY (chain, slot)
+) WITH (fillfactor = 50);
+
+-- Rows are written in one order, so that two statements side by side don't wait for each other.
+CREATE FUNCTION count_scenarios() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    mine CONSTANT smallint := pg_backend_pid() % 16;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO scenario_chains (chain, created, scenario)
+            SELECT chain, created, seq FROM added, unnest(chains) AS chain;
+        INSERT INTO scenario_counts AS c (chain, slot, amount)
+            SELECT chain, mine, count(*) FROM (
+                SELECT '' COLLATE "C" AS chain FROM added
+                UNION ALL SELECT unnest(chains) FROM added
+            ) AS each GROUP BY chain ORDER BY chain
+            ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+    ELSIF TG_OP = 'DELETE' THEN
+        DELETE FROM scenario_chains WHERE scenario IN (SELECT seq FROM removed);
+        INSERT INTO scenario_counts AS c (chain, slot, amount)
+            SELECT chain, mine, -count(*) FROM (
+                SELECT '' COLLATE "C" AS chain FROM removed
+                UNION ALL SELECT unnest(chains) FROM removed
+            ) AS each GROUP BY chain ORDER BY chain
+            ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+    ELSE
+        DELETE FROM scenario_chains USING added, removed
+            WHERE added.seq = removed.seq AND added.chains <> removed.chains AND scenario = added.seq;
+        INSERT INTO scenario_chains (chain, created, scenario)
+            SELECT chain, added.created, added.seq FROM added JOIN removed USING (seq), unnest(added.chains) AS chain
+            WHERE added.chains <> removed.chains;
+        INSERT INTO scenario_counts AS c (chain, slot, amount)
+            SELECT chain, mine, sum(amount) FROM (
+                SELECT unnest(chains) AS chain, 1 AS amount FROM added
+                UNION ALL SELECT unnest(chains), -1 FROM removed
+            ) AS each GROUP BY chain HAVING sum(amount) <> 0 ORDER BY chain
+            ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER scenarios_added AFTER INSERT ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios();
+
+CREATE TRIGGER scenarios_removed AFTER DELETE ON scenarios REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios();
+
+CREATE TRIGGER scenarios_changed AFTER UPDATE ON scenarios REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios();
+
+CREATE TABLE jobs (
+    id text COLLATE "C" PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
+    state text NOT NULL,
+    due bigint,
+    planned bigint,
+    -- The number of the engine's job that runs it next, or runs it now.
+    dispatch bigint,
+    owner text NOT NULL,
+    epoch bigint NOT NULL,
+    -- 1 once it was begun for this due time, 2 once lines of such a run are in the log.
+    begun smallint NOT NULL,
+    changed bigint NOT NULL,
+    runs bigint NOT NULL,
+    failures bigint NOT NULL,
+    last_started bigint,
+    last_finished bigint,
+    step text NOT NULL,
+    reason text NOT NULL,
+    schedule jsonb NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = '';
+
+CREATE INDEX jobs_to_defer ON jobs (due) WHERE state = 'running' AND dispatch IS NULL;
+
+CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> '';
+
+CREATE INDEX jobs_by_state ON jobs (state, id);
+
+CREATE TABLE runs (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job text COLLATE "C" NOT NULL,
+    epoch bigint,
+    planned bigint NOT NULL,
+    started bigint NOT NULL,
+    finished bigint NOT NULL,
+    lines integer NOT NULL,
+    drafts integer NOT NULL,
+    failure text NOT NULL
+);
+
+CREATE INDEX runs_by_job ON runs (job, seq);
+
+-- seq is a cursor: it is given out under a lock that is held until the commit.
+CREATE TABLE log_lines (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    written bigint NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    text text NOT NULL
+);
+
+CREATE INDEX log_lines_by_job ON log_lines (job, seq);
+
+CREATE INDEX log_lines_by_age ON log_lines (written);
+
+CREATE TABLE mempool (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    date bigint NOT NULL,
+    spec_version bigint,
+    expires bigint,
+    job text COLLATE "C" NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    amount text NOT NULL,
+    tx_type text NOT NULL,
+    node text NOT NULL,
+    flag text NOT NULL,
+    tx text NOT NULL
+);
+
+CREATE INDEX mempool_by_job ON mempool (job, seq);
+
+CREATE INDEX mempool_by_age ON mempool (date);
+
+CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version, seq) WHERE flag = '' AND spec_version IS NOT NULL;
+
+-- The number of rows of each job, so that a limit needs no counting.
+CREATE TABLE tallies (
+    lines bigint NOT NULL,
+    entries bigint NOT NULL,
+    runs bigint NOT NULL,
+    job text COLLATE "C" PRIMARY KEY
+) WITH (fillfactor = 70);
+
+-- Text, since JSON of PostgreSQL has no NUL characters.
+CREATE TABLE webhook_events (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    received bigint NOT NULL,
+    uuid text COLLATE "C" NOT NULL,
+    content text NOT NULL
+);
+
+CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid, id);
+
+CREATE INDEX webhook_events_by_age ON webhook_events (received);
+
+-- The newest event of the webhook that the job has used.
+CREATE TABLE webhook_marks (
+    event bigint NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    uuid text COLLATE "C" NOT NULL,
+    PRIMARY KEY (job, uuid)
+);
+
+-- tags, compatible 1 --
+ALTER TABLE scenarios ADD COLUMN tags text[] COLLATE "C" NOT NULL DEFAULT '{}';
+
+-- index scenarios_by_tag, compatible 1 --
+CREATE INDEX scenarios_by_tag ON scenarios USING gin (tags) WHERE tags <> '{}';
+
+-- notifications, compatible 1 --
+ALTER TABLE jobs ADD COLUMN notify text NOT NULL DEFAULT '';
+
+-- What is not delivered yet.
+CREATE TABLE notifications (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    created bigint NOT NULL,
+    due bigint NOT NULL,
+    attempts integer NOT NULL,
+    id text NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    event text NOT NULL,
+    format text NOT NULL,
+    url text NOT NULL,
+    -- A JSON list of numbers.
+    drafts text NOT NULL,
+    reason text NOT NULL,
+    error text NOT NULL
+);
+
+CREATE INDEX notifications_by_due ON notifications (due);
+
+CREATE INDEX notifications_by_job ON notifications (job);
+
+-- index jobs_by_changed, compatible 1 --
+CREATE INDEX jobs_by_changed ON jobs (changed, id);
+
+-- index jobs_by_state_and_change, compatible 1 --
+CREATE INDEX jobs_by_state_and_change ON jobs (state, changed, id);
+
+-- index mempool_signable, compatible 1 --
+-- The drafts of a job that could be signed are counted without reading their transactions.
+CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL;
+
+-- index jobs_failing, compatible 1 --
+CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND failures > 0;
+
+-- amounts of drafts, compatible 1 --
+-- An amount in whole tokens, which only the run knows that drafted it.
+ALTER TABLE mempool ADD COLUMN human text NOT NULL DEFAULT '';
+
+-- sent transactions, compatible 1 --
+-- What becomes of a transaction outlives the job that drafted it.
+CREATE TABLE sent_transactions (
+    sent bigint NOT NULL,
+    nonce bigint,
+    at_block bigint NOT NULL,
+    valid_until bigint,
+    draft bigint,
+    searched bigint NOT NULL,
+    block_number bigint,
+    revision bigint NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    hash text COLLATE "C" NOT NULL,
+    signer text NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    state text NOT NULL,
+    block text NOT NULL,
+    effects text NOT NULL,
+    PRIMARY KEY (chain, hash)
+);
+
+CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
+
+CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
+
+-- steps of runs, compatible 1 --
+ALTER TABLE runs ADD COLUMN steps text NOT NULL DEFAULT '';
+
+-- sent of scenarios, compatible 1 --
+ALTER TABLE sent_transactions ADD COLUMN scenario text COLLATE "C" NOT NULL DEFAULT '', ADD COLUMN node text NOT NULL DEFAULT '';
+
+-- A job has the id of its scenario; which step it drafted isn't known any more if the draft is gone.
+UPDATE sent_transactions AS sent SET scenario = job, node = coalesce(
+    (SELECT node FROM mempool WHERE mempool.seq = sent.draft AND mempool.job = sent.job), ''
+) WHERE job <> '';
+
+-- index sent_by_scenario, compatible 1 --
+CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
+
+-- legs, compatible 1 --
+ALTER TABLE jobs
+    -- Counts what is planned, so that a leg is begun by its number.
+    ADD COLUMN leg bigint NOT NULL DEFAULT 0,
+    -- When a bell was rung for it.
+    ADD COLUMN rung bigint NOT NULL DEFAULT 0,
+    ADD COLUMN attempts bigint NOT NULL DEFAULT 0,
+    -- What a run waits for between two legs, and what the next one goes on with.
+    ADD COLUMN waiting bigint NOT NULL DEFAULT 0,
+    ADD COLUMN webhook text COLLATE "C" NOT NULL DEFAULT '',
+    ADD COLUMN saved text NOT NULL DEFAULT '';
+
+-- A run that is in progress says that it was interrupted, if another worker goes on with it.
+UPDATE jobs SET attempts = 1 WHERE begun > 0;
+
+CREATE TABLE leases (
+    granted bigint NOT NULL,
+    deadline bigint NOT NULL,
+    owner text COLLATE "C" PRIMARY KEY
+) WITH (fillfactor = 50);
+
+-- One run for each planned time of a job.
+ALTER TABLE runs ADD COLUMN occurrence bigint;
+
+-- index jobs_by_webhook, compatible 1 --
+CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> '';
+
+-- index jobs_that_wait, compatible 1 --
+CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0;
+
+-- index jobs_to_ring, compatible 1 --
+CREATE INDEX jobs_to_ring ON jobs (due) WHERE state = 'running' AND owner = '' AND rung = 0;
+
+-- index runs_by_occurrence, compatible 1 --
+CREATE UNIQUE INDEX runs_by_occurrence ON runs (job, occurrence) WHERE occurrence IS NOT NULL;
+
+-- listed workers, compatible 1 --
+-- What operators see of workers; the clock's offset from the server's in nanoseconds.  And how many lines of its leg the log
+-- of a job has.
+ALTER TABLE leases ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN clock_offset bigint;
+
+ALTER TABLE jobs ADD COLUMN noted bigint NOT NULL DEFAULT 0;
+
+-- drafts by name, compatible 1 --
+-- Drafts of older daemons get a UUID too; those that are there, while others write.
+ALTER TABLE mempool ADD COLUMN uuid text NOT NULL DEFAULT '', ADD COLUMN occurrence bigint;
+
+ALTER TABLE mempool ALTER COLUMN uuid SET DEFAULT gen_random_uuid()::text;
+
+-- names of older drafts, compatible 1 --
+UPDATE mempool SET uuid = gen_random_uuid()::text WHERE uuid = '';
+
+-- forks, compatible 1 --
+-- A promoted standby and a restored server may lack rows whose numbers clients know.  They begin a timeline of the WAL, and
+-- with it numbers above all that the former ones gave out.
+ALTER TABLE meta ADD COLUMN timeline bigint NOT NULL DEFAULT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
+
+-- Numbers between `last` and `first` are of rows that are lost.
+CREATE TABLE forks (
+    first bigint NOT NULL,
+    last bigint NOT NULL,
+    counter text COLLATE "C" NOT NULL,
+    PRIMARY KEY (counter, first)
+);
+
+-- With the rights of the owner, who alone sets sequences.  The lock of the numbers lets one transaction do it.  An empty store
+-- has lost nothing.  The first number is `timeline << 40`, or more: timelines begin at 1 again after pg_upgrade.
+CREATE FUNCTION follow_timeline() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = scenarioctl, pg_temp AS $$
+DECLARE
+    latest CONSTANT bigint := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
+    former bigint;
+    base bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1, 0);
+    SELECT timeline INTO former FROM meta;
+    IF former = latest THEN
+        RETURN;
+    END IF;
+    base := greatest(latest, greatest(
+        (SELECT last_value >> 40 FROM scenarios_seq_seq),
+        (SELECT last_value >> 40 FROM runs_seq_seq),
+        (SELECT last_value >> 40 FROM log_lines_seq_seq),
+        (SELECT last_value >> 40 FROM mempool_seq_seq),
+        (SELECT last_value >> 40 FROM webhook_events_id_seq),
+        (SELECT last_value >> 40 FROM notifications_seq_seq)
+    ) + greatest(latest - former, 1)) << 40;
+    IF EXISTS (SELECT FROM scenarios) THEN
+        INSERT INTO forks (counter, last, first) VALUES
+        ('scenarios', (SELECT coalesce(max(seq), 0) FROM scenarios), base),
+        ('runs', (SELECT coalesce(max(seq), 0) FROM runs), base),
+        ('log_lines', (SELECT coalesce(max(seq), 0) FROM log_lines), base),
+        ('mempool', (SELECT coalesce(max(seq), 0) FROM mempool), base),
+        ('webhook_events', (SELECT coalesce(max(id), 0) FROM webhook_events), base),
+        ('notifications', (SELECT coalesce(max(seq), 0) FROM notifications), base);
+    END IF;
+    PERFORM
+        setval('scenarios_seq_seq', base),
+        setval('runs_seq_seq', base),
+        setval('log_lines_seq_seq', base),
+        setval('mempool_seq_seq', base),
+        setval('webhook_events_id_seq', base),
+        setval('notifications_seq_seq', base);
+    UPDATE meta SET timeline = latest;
+END
+$$;
+
+CREATE FUNCTION check_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM scenarioctl.meta WHERE timeline = ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint) THEN
+        PERFORM scenarioctl.follow_timeline();
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER scenarios_numbered BEFORE INSERT ON scenarios FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+CREATE TRIGGER runs_numbered BEFORE INSERT ON runs FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+CREATE TRIGGER log_lines_numbered BEFORE INSERT ON log_lines FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+CREATE TRIGGER mempool_numbered BEFORE INSERT ON mempool FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+CREATE TRIGGER webhook_events_numbered BEFORE INSERT ON webhook_events FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+CREATE TRIGGER notifications_numbered BEFORE INSERT ON notifications FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();

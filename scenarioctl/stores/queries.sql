@@ -1,0 +1,545 @@
+-- Every statement that a store asks, by name.
+--
+-- `{lower case …}` is a word that a `Dialect` of `operations.py` fills, `{CAPITALS}` another statement or a part of one, and `:name`
+-- a value.  A name that begins with _ is a part only.
+
+-- Scenarios.  `chains`, `tags` and `webhooks` are sorted lists; triggers keep the scenarios of each, and their counts.
+
+-- _SCENARIO --
+SELECT id, blob, summary, name, chains, webhooks, tags, created, updated FROM scenarios
+
+-- FIND_SCENARIO --
+{_SCENARIO} WHERE id = :id
+
+-- FIND_SCENARIOS --
+{_SCENARIO} WHERE id {among ids, text}
+
+-- SCENARIO_WITH_DIGEST --
+SELECT id FROM scenarios WHERE digest = :digest ORDER BY seq LIMIT 1
+
+-- WEBHOOKS_OF_SCENARIO --
+SELECT webhooks FROM scenarios WHERE id = :id
+
+-- LOCK_SCENARIO --
+{WEBHOOKS_OF_SCENARIO} {for_change}
+
+-- LOCK_SCENARIO_TO_DELETE --
+{WEBHOOKS_OF_SCENARIO} {for_update}
+
+-- LOCK_JOB_OF_SCENARIO --
+SELECT state FROM jobs WHERE id = :id {for_update}
+
+-- LOCK_DIGEST --
+SELECT {lock 3, :key}
+
+-- LOCK_WEBHOOK --
+SELECT {lock 4, :key}
+
+-- CHANGE_SCENARIO --
+UPDATE scenarios SET summary = :summary, name = :name, chains = :chains, webhooks = :webhooks, tags = :tags,
+    updated = :updated, size = :size, digest = :digest, blob = :blob
+WHERE id = :id
+
+-- FORGET_EVENTS --
+DELETE FROM webhook_events WHERE uuid = :uuid AND NOT EXISTS (SELECT 1 {naming :uuid})
+
+-- COUNT_SCENARIOS --
+-- How many scenarios use a chain, the chain '' counting them all.  A server has several rows of each.
+SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM scenario_counts WHERE chain = :chain
+
+-- COUNT_PICKED --
+-- How many scenarios a list is about, as far as that matters for the way in which they are found; and how many there are.
+SELECT CASE WHEN :tag = '' THEN ({COUNT_SCENARIOS}) ELSE {tag_count} END, (
+    SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM scenario_counts WHERE chain = ''
+)
+
+-- Transactions that were sent.
+
+-- SENT_COLUMNS --
+chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, revision
+
+-- ADD_SENT --
+-- Returns no row if the chain has one with the hash.
+INSERT INTO sent_transactions ({SENT_COLUMNS})
+VALUES (:chain, :hash, :sent, :signer, :nonce, :at_block, :valid_until, :job, :draft, :scenario, :node, :state, :searched,
+    :block, :block_number, :effects, :revision)
+ON CONFLICT DO NOTHING RETURNING hash
+
+-- TRIM_SENT --
+DELETE FROM sent_transactions WHERE (chain, hash) IN (
+    SELECT chain, hash FROM sent_transactions ORDER BY sent DESC, chain DESC, hash DESC LIMIT 1000000 OFFSET :most
+)
+
+-- FIND_SENT --
+SELECT {SENT_COLUMNS} FROM sent_transactions WHERE chain = :chain AND hash = :hash
+
+-- CHANGE_SENT --
+UPDATE sent_transactions SET state = :state, searched = :searched, block = :block, block_number = :block_number,
+    effects = :effects, revision = revision + 1
+WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
+
+-- REMOVE_SENT --
+DELETE FROM sent_transactions WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
+
+-- SENT_OF_DRAFTS --
+SELECT {SENT_COLUMNS} FROM sent_transactions WHERE draft {among drafts, bigint}
+ORDER BY state <> 'expired', sent, chain, hash
+
+-- SENT_OF_SCENARIOS --
+SELECT {SENT_COLUMNS} FROM (
+    SELECT {SENT_COLUMNS}, row_number() OVER (
+        PARTITION BY scenario, node
+        ORDER BY CASE WHEN state = 'expired' THEN 1 ELSE 0 END, sent DESC, chain DESC, hash DESC
+    ) AS place
+    FROM sent_transactions WHERE scenario {among scenarios, text} AND scenario <> ''
+) AS ranked WHERE place = 1
+
+-- Notifications that are not delivered yet.
+
+-- _DUE --
+FROM notifications WHERE due <= :now AND url {outside without, text}
+
+-- IS_NOTIFICATION_DUE --
+SELECT seq {_DUE} LIMIT 1
+
+-- DUE_NOTIFICATIONS --
+SELECT seq, id, job, event, created, attempts, format, url, drafts, reason {_DUE}
+ORDER BY due, seq LIMIT :limit {for_update} {skip_locked}
+
+-- CLAIM_NOTIFICATIONS --
+UPDATE notifications SET due = :until WHERE seq {among seqs, bigint}
+
+-- RETRY_NOTIFICATION --
+UPDATE notifications SET due = :due, attempts = attempts + 1, error = :error WHERE seq = :seq AND due = :claimed
+
+-- DROP_NOTIFICATION --
+DELETE FROM notifications WHERE seq = :seq
+
+-- HAS_NOTIFICATIONS_TO_PRUNE --
+SELECT 1 WHERE EXISTS (SELECT 1 FROM notifications WHERE created < :before)
+    OR EXISTS (SELECT 1 FROM notifications GROUP BY job HAVING count(*) > :most)
+
+-- PRUNE_NOTIFICATIONS --
+DELETE FROM notifications WHERE created < :before OR seq IN (
+    SELECT seq FROM (
+        SELECT seq, row_number() OVER (PARTITION BY job ORDER BY seq DESC) AS place FROM notifications
+    ) AS placed WHERE place > :most
+) RETURNING job
+
+-- COUNT_NOTIFICATIONS --
+SELECT count(*) FILTER (WHERE attempts = 0 AND event <> 'draft_expiring'), count(*) FILTER (WHERE attempts > 0),
+    coalesce((SELECT error FROM notifications WHERE attempts > 0 ORDER BY due DESC LIMIT 1), '')
+FROM notifications
+
+-- Webhook events.
+
+-- IS_WEBHOOK_NAMED --
+SELECT 1 {naming :uuid} LIMIT 1
+
+-- LOCK_WEBHOOK_SHARED --
+SELECT {lock_shared 4, :key}
+
+-- ADD_EVENT --
+-- Ids grow in the order of the commits: the lock is taken last, by the statement that gives one out.
+WITH locked AS MATERIALIZED (SELECT {lock 2, 0})
+INSERT INTO webhook_events (uuid, received, content) SELECT :uuid, :now, :content FROM locked RETURNING id
+
+-- TRIM_EVENTS --
+DELETE FROM webhook_events WHERE uuid = :uuid AND id <= (
+    SELECT id FROM webhook_events WHERE uuid = :uuid ORDER BY id DESC LIMIT 1 OFFSET :most
+)
+
+-- _EVENT --
+SELECT id, uuid, received, content FROM webhook_events
+
+-- NEWEST_EVENT --
+{_EVENT} WHERE uuid = :uuid AND id > :after
+    AND id > coalesce((SELECT event FROM webhook_marks WHERE job = :job AND uuid = :uuid), 0)
+ORDER BY id DESC LIMIT 1
+
+-- EVENTS_OF_WEBHOOK --
+{_EVENT} WHERE uuid = :uuid AND id > :after ORDER BY id LIMIT :limit
+
+-- FIND_EVENT --
+{_EVENT} WHERE id = :id
+
+-- Rows that go by age, number and bytes; `[…]` is a column of a `KeptTable`, or its name.
+
+-- OLD_ROWS --
+SELECT [number], [owner] FROM [name] WHERE [written] < :before ORDER BY [written] LIMIT :most
+
+-- REMOVE_ROWS --
+DELETE FROM [name] WHERE [number] {among numbers, bigint} RETURNING [owner]
+
+-- TRIM_ROWS --
+DELETE FROM [name] WHERE [number] IN (SELECT [number] FROM [name] WHERE [owner] = :owner ORDER BY [number] LIMIT :excess)
+
+-- TRIM_BYTES --
+DELETE FROM [name] WHERE [owner] = :owner AND [number] <= (
+    SELECT max([number]) FROM (
+        SELECT [number], row_number() OVER newest AS place, sum({bytes [text]}) OVER newest AS size
+        FROM [name] WHERE [owner] = :owner WINDOW newest AS (ORDER BY [number] DESC)
+    ) AS each WHERE size > :room AND place > 1
+)
+
+-- CROWDED_JOBS --
+SELECT job, [tally] FROM tallies WHERE [tally] > :limit ORDER BY job LIMIT 100 {for_update} {skip_locked}
+
+-- COUNT_DOWN --
+UPDATE tallies SET [tally] = [tally] - gone.amount FROM {rows gone, job text, amount bigint} WHERE tallies.job = gone.job
+
+-- COUNT_ROWS --
+UPDATE tallies SET [tally] = (SELECT count(*) FROM [name] WHERE [owner] = :owner) WHERE job = :owner
+
+-- LOCK_TALLIES --
+SELECT job FROM tallies WHERE job {among jobs, text} ORDER BY job {for_update}
+
+-- HAS_SCENARIO --
+SELECT 1 FROM scenarios WHERE id = :id
+
+-- Reading.  Of one job, or of all.
+
+-- _LINES --
+SELECT seq, job, written, text FROM log_lines
+
+-- READ_LOG --
+{_LINES} WHERE seq > :after ORDER BY seq LIMIT :limit
+
+-- READ_LOG_OF_JOB --
+{_LINES} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
+
+-- _DRAFTS --
+SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, occurrence FROM mempool
+
+-- READ_MEMPOOL --
+{_DRAFTS} WHERE seq > :after ORDER BY seq LIMIT :limit
+
+-- READ_MEMPOOL_OF_JOB --
+{_DRAFTS} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
+
+-- FIND_TAIL --
+SELECT coalesce((SELECT seq FROM log_lines ORDER BY seq DESC LIMIT 1 OFFSET :lines), 0),
+    coalesce((SELECT seq FROM mempool ORDER BY seq DESC LIMIT 1 OFFSET :entries), 0)
+
+-- FIND_TAIL_OF_JOB --
+SELECT coalesce((SELECT seq FROM log_lines WHERE job = :job ORDER BY seq DESC LIMIT 1 OFFSET :lines), 0),
+    coalesce((SELECT seq FROM mempool WHERE job = :job ORDER BY seq DESC LIMIT 1 OFFSET :entries), 0)
+FROM scenarios WHERE id = :job
+
+-- FIND_END --
+SELECT name, seq FROM {sequences}
+
+-- IS_LOST --
+-- Whether a number is of a row that was lost in a failover, or wasn't given out.
+SELECT EXISTS (SELECT 1 FROM forks WHERE counter = :counter AND last < :number AND :number < first)
+    OR :number > coalesce((SELECT seq FROM {sequences} WHERE name = :counter), 0)
+
+-- _RUN --
+runs.seq, runs.planned, runs.started, runs.finished, runs.drafts, runs.failure, runs.steps
+
+-- LAST_RUNS --
+SELECT {_RUN} FROM runs WHERE job = :job AND seq < :before ORDER BY seq DESC LIMIT :limit
+
+-- RUNS_OF_EACH --
+-- *others*: the number of runs, less one.
+SELECT runs.job, {_RUN} FROM {rows each, id text} JOIN runs ON runs.job = each.id AND runs.seq >= coalesce(
+    (SELECT seq FROM runs AS newest WHERE newest.job = each.id ORDER BY seq DESC LIMIT 1 OFFSET :others), 0
+) ORDER BY runs.seq DESC
+
+-- UUIDS_OF_DRAFTS --
+SELECT seq, uuid FROM mempool WHERE seq {among drafts, bigint}
+
+-- _VALID --
+flag = '' AND spec_version IS NOT NULL
+
+-- NEXT_DRAFTED_FOR --
+-- Seeks the next pair in the index, past all drafts of the previous pair.
+SELECT chain, spec_version FROM mempool WHERE {_VALID} AND (chain, spec_version) > (:chain, :spec_version)
+ORDER BY chain, spec_version LIMIT 1
+
+-- READ_DRAFTS --
+{_DRAFTS} WHERE {_VALID} AND chain = :chain AND spec_version = :spec_version AND seq > :after
+ORDER BY seq LIMIT :limit
+
+-- Flags.
+
+-- FLAG_DRAFTS --
+-- Two processes may flag the same draft; it is returned to one.
+UPDATE mempool SET flag = flags.why FROM {rows flags, number bigint, why text}
+WHERE mempool.seq = flags.number AND mempool.flag = '' RETURNING job, seq
+
+-- LOCK_SCENARIOS --
+SELECT id FROM scenarios WHERE id {among ids, text} ORDER BY id {for_key_share}
+
+-- Steps and ends of runs, each of another job.
+
+-- MARK_LINES --
+UPDATE jobs SET begun = 2, planned = coalesce(marks.planned, jobs.planned), noted = marks.before + marks.count
+FROM {rows marks, job text, epoch bigint, planned bigint, before bigint, count bigint}
+WHERE jobs.id = marks.job AND jobs.epoch = marks.epoch AND owner <> '' AND noted = marks.before RETURNING id
+
+-- _TALLIES --
+coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0)
+
+-- LOCK_SCENARIOS_TO_FINISH --
+SELECT s.id, {_TALLIES} FROM scenarios AS s LEFT JOIN tallies AS t ON t.job = s.id WHERE s.id {among ids, text}
+ORDER BY s.id {for_key_share s}
+
+-- LOCK_JOBS_TO_FINISH --
+SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule AS text), j.noted
+FROM jobs AS j LEFT JOIN tallies AS t ON t.job = j.id WHERE j.id {among ids, text} ORDER BY j.id {for_change j}
+
+-- PLAN_NEXT --
+UPDATE jobs SET state = plans.state, due = plans.due, planned = plans.planned, {fence}
+    changed = coalesce(plans.changed, jobs.changed), owner = '', begun = 0, attempts = 0, failures = plans.failures,
+    runs = jobs.runs + plans.ran, last_started = coalesce(plans.started, last_started),
+    last_finished = coalesce(plans.finished, last_finished), reason = coalesce(plans.reason, jobs.reason),
+    leg = jobs.leg + 1, rung = plans.rung,
+    step = plans.step, waiting = plans.waiting, webhook = plans.webhook, saved = plans.saved
+FROM {rows plans, job text, state text, due bigint, planned bigint, changed bigint, failures bigint, ran bigint,
+    started bigint, finished bigint, reason text, rung bigint, step text, waiting bigint, webhook text, saved text}
+WHERE jobs.id = plans.job RETURNING id, leg, jobs.due
+
+-- WAKE_AT_ONCE --
+-- An event that came while the leg was in progress.
+UPDATE jobs SET due = {now}, rung = {now} WHERE id {among ids, text} AND webhook <> '' AND EXISTS (
+    SELECT 1 FROM webhook_events AS e WHERE e.uuid = jobs.webhook AND e.id > coalesce(
+        (SELECT event FROM webhook_marks AS m WHERE m.job = jobs.id AND m.uuid = jobs.webhook), 0
+    )
+) RETURNING id, leg, due
+
+-- COUNT_UP --
+INSERT INTO tallies (job, lines, entries, runs)
+SELECT job, lines, entries, runs FROM {rows added, job text, lines bigint, entries bigint, runs bigint} WHERE true
+ON CONFLICT (job) DO UPDATE SET lines = tallies.lines + excluded.lines,
+    entries = tallies.entries + excluded.entries, runs = tallies.runs + excluded.runs
+
+-- MARK_EVENTS --
+INSERT INTO webhook_marks (job, uuid, event)
+SELECT job, uuid, event FROM {rows used, job text, uuid text, event bigint} WHERE true
+ON CONFLICT (job, uuid) DO UPDATE SET event = {greatest webhook_marks.event, excluded.event}
+
+-- _RUN_ROW --
+job, epoch, occurrence, planned, started, finished, lines, drafts, failure, steps
+
+-- ADD_RUNS --
+-- A planned time has one run, whatever becomes of clocks.
+INSERT INTO runs ({_RUN_ROW}) SELECT {_RUN_ROW} FROM {rows ended, job text, epoch bigint, occurrence bigint,
+    planned bigint, started bigint, finished bigint, lines bigint, drafts bigint, failure text, steps text}
+WHERE true {in_order} ON CONFLICT DO NOTHING
+
+-- _NUMBERED --
+-- Numbers of lines and drafts grow in the order of the commits.  The lock is taken last, in one message with all that is
+-- numbered under it, so that no slow sender holds it.
+WITH locked AS MATERIALIZED (SELECT {lock 1, 0})
+
+-- ADD_LINES --
+{_NUMBERED} INSERT INTO log_lines (job, written, text)
+SELECT job, written, text FROM locked, {rows lines, job text, written bigint, text text} {in_order}
+
+-- DRAFT_COLUMNS --
+chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid
+
+-- ADD_DRAFTS --
+{_NUMBERED} INSERT INTO mempool (job, occurrence, flag, {DRAFT_COLUMNS})
+SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {rows drafts, job text, occurrence bigint, chain text,
+    amount text, tx_type text, date bigint, spec_version bigint, expires bigint, node text, tx text, human text,
+    uuid text} {in_order}
+
+-- FORGET_EXPIRING --
+DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiring' AND attempts = 0
+
+-- ADD_NOTIFICATIONS --
+-- Where there are no drafts: those of a run that has just left *count* of them.
+INSERT INTO notifications (id, job, event, created, due, attempts, format, url, drafts, reason, error)
+SELECT id, job, event, created, created, 0, format, url, coalesce(drafts, (
+        SELECT {numbers seq} FROM (
+            SELECT seq FROM (
+                SELECT seq, spec_version, tx FROM mempool WHERE job = :job ORDER BY seq DESC LIMIT :count
+            ) AS newest WHERE spec_version IS NOT NULL AND tx <> '{NO_TRANSACTION}' ORDER BY seq
+        ) AS drafted
+    ), '[]'), reason, ''
+FROM {rows added, id text, job text, event text, created bigint, format text, url text, drafts text, reason text}
+{in_order}
+
+-- Jobs, and who runs their legs.
+
+-- NOW --
+SELECT {now}
+
+-- JOB --
+-- The columns of a job, in the order in which `read_job` takes them.
+j.id, j.state, CAST(j.schedule AS text), j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures, j.last_started, j.last_finished, j.reason, j.notify, j.waiting
+
+-- FIND_JOB --
+SELECT {JOB}, s.id FROM scenarios s LEFT JOIN jobs j ON j.id = s.id WHERE s.id = :id
+
+-- LOCK_JOB --
+SELECT {JOB}, j.leg, j.saved FROM jobs j WHERE j.id = :id {for_update}
+
+-- START_JOB --
+-- Returns no row if another process has started it since its epoch was read.
+INSERT INTO jobs AS j (id, state, due, planned, owner, epoch, begun, attempts, changed, runs, failures, step, reason,
+    schedule, notify, leg, rung, saved, webhook, waiting)
+VALUES (:id, 'running', :due, :planned, '', 1, 0, 0, :changed, 0, 0, '', '', :schedule, :notify, 1, :rung, '', '', 0)
+ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned, {fence}
+    owner = '', epoch = j.epoch + 1, begun = 0, attempts = 0, changed = excluded.changed, runs = 0, failures = 0,
+    step = '', reason = '', schedule = excluded.schedule, notify = excluded.notify, leg = j.leg + 1,
+    rung = excluded.rung, saved = '', webhook = '', waiting = 0
+WHERE j.epoch = :epoch RETURNING leg
+
+-- CHANGE_JOB --
+UPDATE jobs SET state = :state, schedule = :schedule, notify = :notify, due = :due, planned = :planned, {fence}
+    changed = :changed, reason = :reason, leg = :leg,
+    rung = CASE WHEN :moves = 1 THEN :rung ELSE rung END,
+    begun = CASE WHEN :moves = 1 THEN 0 ELSE begun END,
+    attempts = CASE WHEN :moves = 1 THEN 0 ELSE attempts END,
+    epoch = epoch + :ends,
+    owner = CASE WHEN :ends = 1 THEN '' ELSE owner END,
+    step = CASE WHEN :ends = 1 THEN '' ELSE step END,
+    saved = CASE WHEN :ends = 1 THEN '' ELSE saved END,
+    webhook = CASE WHEN :ends = 1 THEN '' ELSE webhook END,
+    waiting = CASE WHEN :ends = 1 THEN 0 ELSE waiting END
+WHERE id = :id
+
+-- FAILING --
+-- The condition of the index `jobs_failing`.
+j.state = 'running' AND j.failures > 0
+
+-- LIST_JOBS --
+-- With the number of all in the first column; `format` says which, and behind which.
+SELECT (SELECT count(*) FROM jobs j WHERE {condition}), page.* FROM (SELECT 1) AS one LEFT JOIN (
+    SELECT {JOB} FROM jobs j WHERE {condition} {behind} ORDER BY j.changed DESC, j.id DESC LIMIT :limit
+) AS page ON 1 = 1
+
+-- COUNT_DRAFTS --
+SELECT job, count(*) FROM mempool WHERE flag = '' AND expires > :now AND job {among ids, text} GROUP BY job
+
+-- _DONE --
+-- The newest draft of each job and node that was sent; one that can't be included any more counts as not sent.
+done (job, node, seq) AS MATERIALIZED (
+    SELECT t.job, m.node, max(t.draft) FROM sent_transactions t JOIN mempool m ON m.seq = t.draft AND m.job = t.job
+    WHERE t.draft IS NOT NULL AND t.state <> 'expired' GROUP BY t.job, m.node
+)
+
+-- _NOT_DONE --
+NOT EXISTS (SELECT 1 FROM done d WHERE d.job = m.job AND d.node = m.node AND d.seq >= m.seq)
+
+-- WAITING_DRAFTS --
+-- Each job that has drafts, by one step in the index, and its newest draft that waits, by another one.
+WITH RECURSIVE {_DONE}, drafted (job) AS (
+    SELECT min(job) FROM mempool WHERE flag = '' AND expires IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(m.job) FROM mempool m WHERE m.flag = '' AND m.expires IS NOT NULL AND m.job > drafted.job)
+    FROM drafted WHERE job IS NOT NULL
+)
+SELECT n.job, n.seq, n.expires FROM drafted JOIN mempool n ON n.seq = (
+    SELECT seq FROM mempool m WHERE flag = '' AND expires > :now AND job = drafted.job AND {_NOT_DONE}
+    ORDER BY expires DESC, seq DESC LIMIT 1
+) ORDER BY n.expires, n.seq
+
+-- COUNT_WAITING_DRAFTS --
+WITH {_DONE} SELECT job, count(*) FROM mempool m
+WHERE flag = '' AND expires > :now AND job {among ids, text} AND {_NOT_DONE} GROUP BY job
+
+-- COUNT_JOBS --
+SELECT state, count(*) FROM jobs GROUP BY state
+
+-- _FREE --
+-- A leg that nobody has begun.
+state = 'running' AND owner = ''
+
+-- NEXT_DUE --
+SELECT due FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= :most ORDER BY due LIMIT 1
+
+-- FIND_DUE --
+SELECT id, leg FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= {now} ORDER BY due, id LIMIT :limit
+
+-- BEGIN_LEG --
+UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0, {fence}
+    last_started = CASE WHEN saved = '' THEN {now} ELSE last_started END
+WHERE id = :id AND leg = :leg AND {_FREE} AND due <= {now}
+RETURNING jobs.id, jobs.state, CAST(jobs.schedule AS text), jobs.changed, jobs.due, jobs.planned, jobs.epoch, jobs.owner,
+    jobs.step, jobs.runs, jobs.failures, jobs.last_started, jobs.last_finished, jobs.reason, jobs.notify, jobs.waiting, attempts, begun, saved, {now},
+    EXISTS (SELECT 1 FROM runs AS r WHERE r.job = jobs.id AND r.occurrence = jobs.planned),
+    (SELECT blob FROM scenarios AS s WHERE s.id = jobs.id), (SELECT summary FROM scenarios AS s WHERE s.id = jobs.id)
+
+-- PAUSE_DAMAGED --
+UPDATE jobs SET state = 'paused', due = NULL, planned = NULL, owner = '', step = '', saved = '', webhook = '', waiting = 0,
+    reason = :reason, changed = :now
+WHERE id = :id
+
+-- RENEW_LEASE --
+INSERT INTO leases (owner, granted, deadline, version, clock_offset)
+VALUES (:owner, {lease_now}, {lease_now} + :lease, :version, :offset)
+ON CONFLICT (owner) DO UPDATE SET granted = excluded.granted, deadline = excluded.deadline,
+    version = excluded.version, clock_offset = excluded.clock_offset
+RETURNING {now}
+
+-- LIST_WORKERS --
+-- A lease that was granted at a moment ahead of the clock is of an earlier boot of the machine.
+SELECT l.owner, l.version, l.clock_offset, {now} - ({lease_now} - l.granted), l.deadline <= {lease_now},
+    (SELECT count(*) FROM jobs j WHERE j.owner <> '' AND j.owner = l.owner)
+FROM leases l WHERE l.granted > {lease_now} - :shown AND l.granted <= {lease_now} ORDER BY l.owner LIMIT :limit
+
+-- JOBS_IN_PROGRESS --
+SELECT owner, id FROM jobs WHERE owner <> '' ORDER BY owner, id LIMIT :limit
+
+-- JOBS_OF_OWNER --
+SELECT id FROM jobs WHERE owner <> '' AND owner = :owner
+
+-- OWNERS --
+SELECT DISTINCT owner FROM jobs WHERE owner <> ''
+
+-- LAPSED_OWNERS --
+-- A lease that was granted at a moment ahead of the clock is of an earlier boot of the machine.
+{OWNERS} AND NOT EXISTS (
+    SELECT 1 FROM leases l WHERE l.owner = jobs.owner AND l.deadline > {lease_now} AND l.granted <= {lease_now}
+)
+
+-- COUNT_STALLED --
+SELECT count(*) FROM jobs WHERE owner <> '' AND NOT EXISTS (
+    SELECT 1 FROM leases l WHERE l.owner = jobs.owner AND l.deadline > {lease_now} - :silent
+)
+
+-- COUNT_WORKERS --
+SELECT count(*) FROM leases WHERE deadline > {lease_now} AND granted <= {lease_now}
+
+-- COUNT_WAITING --
+SELECT count(*) FROM jobs {by jobs_that_wait} WHERE waiting > 0
+
+-- COUNT_LATE --
+SELECT count(*) FROM jobs WHERE {_FREE} AND due <= {now} - :late
+
+-- REMOVE_LEASES --
+-- And those that are not listed any more: their workers have gone without a leg that somebody would free.
+DELETE FROM leases WHERE owner {among owners, text} OR granted < {lease_now} - :shown
+
+-- _FREE_LEGS --
+UPDATE jobs SET owner = '', step = '', leg = leg + 1, rung = :rung WHERE owner <> '' AND owner {among owners, text}
+
+-- FREE_LEGS --
+{_FREE_LEGS} RETURNING id, leg, due
+
+-- FREE_SOME_LEGS --
+{_FREE_LEGS} AND id {among jobs, text} RETURNING id, leg, due
+
+-- WAKE --
+UPDATE jobs SET due = {now}, leg = leg + 1, rung = {now} WHERE webhook = :uuid AND webhook <> '' AND {_FREE}
+RETURNING id, leg, due
+
+-- RING_DUE --
+UPDATE jobs SET leg = leg + 1, rung = {now} WHERE id IN (
+    SELECT id FROM jobs WHERE {_FREE} AND due <= {now} + :soon AND rung = 0 ORDER BY due LIMIT :limit {for_change} {skip_locked}
+) RETURNING id, leg, due
+
+-- RING_AGAIN --
+UPDATE jobs SET leg = leg + 1, rung = {now} WHERE id IN (
+    SELECT id FROM jobs WHERE {_FREE} AND due <= {now} - :late AND rung <= {now} - :silent AND rung > 0 ORDER BY due LIMIT :limit {for_change} {skip_locked}
+) RETURNING id, leg, due
+
+-- JOBS_AHEAD --
+-- The cast keeps SQLite from sorting all that are running for every page.
+SELECT {JOB}, j.leg FROM jobs j WHERE CAST(state AS text) = 'running' AND owner = '' AND saved = '' AND due > :now
+    AND id > :after
+ORDER BY id LIMIT :limit {for_update}
