@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.chain import NOT_ASKED
-from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.chains.registry import NOT_ASKED, Chain, Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
 

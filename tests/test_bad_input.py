@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.cli.main import COMMANDS
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from tests.conftest import BOB, BOB_HEX, Run, examples
 from tests.messages import Says, says
 from tests.refusals import refused

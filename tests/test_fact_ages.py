@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.chains.chain import CHAINS
-from scenarioctl.chains.registry import Registry
+from scenarioctl.chains.registry import CHAINS, Registry
 from scenarioctl.operations import fact_ages
 from scenarioctl.operations.fact_ages import LIMIT, DatedFact, dated_facts, day_of, warn_of_old_facts
 from tests.canned import answers

@@ -32,7 +32,7 @@ from scenarioctl.chains.connection import Timeouts
 from scenarioctl.schedules import DAY, HOUR
 from scenarioctl.server import streams
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.daemons import Daemon, daemon, start, wait_until

@@ -19,7 +19,7 @@ from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreUnavailable
 from scenarioctl.model.jobs import JobState
 from scenarioctl.server import metrics as server_metrics
 from scenarioctl.stores import create_store
-from scenarioctl.stores.postgres import connections, inspection
+from scenarioctl.stores.postgres import administration, connections
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
@@ -247,8 +247,8 @@ class TestMetrics:
         assert run(store.statistics()).jobs[JobState.RUNNING] == 0
         run(store.start_job(JOB))
         assert run(store.statistics()).jobs[JobState.RUNNING] == 1
-        monkeypatch.setattr(inspection, "_SHORT", 0)
-        monkeypatch.setattr(inspection, "_SHARE", 1e-9)
+        monkeypatch.setattr(administration, "_SHORT", 0)
+        monkeypatch.setattr(administration, "_SHARE", 1e-9)
         run(store.statistics())
         run(stop_job(store))
 

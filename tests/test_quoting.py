@@ -12,9 +12,8 @@ import pytest
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.swap.quote import Quote, percent
 from scenarioctl.transactions.swap.route_quote import STAND_IN, fetch_quote, fetch_room
-from scenarioctl.transactions.swap.swap_call import format_route, parse_route
+from scenarioctl.transactions.swap.swap_call import Quote, format_route, parse_route, percent
 from tests.conftest import BOB_HEX, Run
 from tests.drawing import make_app
 from tests.messages import Says, says

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.checks import SentState
-from scenarioctl.stores.sqlite import database_file, schema
+from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Ended, Run
 from tests.messages import says
@@ -245,7 +245,7 @@ def test_over_http_a_scenario_that_was_sent_says_so(node: Node, tmp_path: Path) 
 def test_what_was_sent_of_jobs_before_this_version_is_their_scenarios(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older = schema.MIGRATIONS[:11]
+    older = database_file.MIGRATIONS[:11]
     with monkeypatch.context() as patched:
         patched.setattr(database_file, "MIGRATIONS", older)
         finish(SqliteStore(tmp_path / "scenarios.db").close())

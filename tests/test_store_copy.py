@@ -35,7 +35,7 @@ from scenarioctl.stores.operations import find_all
 from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.store import Store
 from tests import postgres
 from tests.conftest import Run

@@ -30,7 +30,7 @@ import pytest
 
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores import open_store
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.store import Store
 from tests.daemons import PROGRAM, Daemon, daemon, wait_until
 from tests.messages import says

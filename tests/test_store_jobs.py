@@ -33,7 +33,7 @@ from scenarioctl.model.jobs import (
 from scenarioctl.stores import JobPage, runs
 from scenarioctl.stores.runs import WaitingDraft, WaitingDrafts
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
 from scenarioctl.stores.store import Store
 from tests.messages import says

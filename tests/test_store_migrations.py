@@ -21,7 +21,7 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.schema import Migration, needed_version
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
 from tests.messages import says

@@ -30,8 +30,7 @@ from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, ope
 from scenarioctl.stores.operations import POSTGRES, Dialect
 from scenarioctl.stores.rows import write_schedule
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.database_file import FilesChanged
-from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS, FilesChanged
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.store import Store
 from scenarioctl.stores.validation import check_id

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from scenarioctl.server import pages
-from scenarioctl.server.context import ServerContext
+from scenarioctl.server.handlers import ServerContext
 from tests.messages import Says, says
 from tests.serving import Serving
 

@@ -40,8 +40,7 @@ from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite.database_file import all_or_nothing
-from scenarioctl.stores.sqlite.store import SqliteStore
-from scenarioctl.stores.sqlite.writer import Action, T
+from scenarioctl.stores.sqlite.store import Action, SqliteStore, T
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.leg import RunningLeg
 from scenarioctl.worker.worker import Worker

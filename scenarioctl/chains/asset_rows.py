@@ -15,7 +15,7 @@ from scenarioctl.files import read_line
 from scenarioctl.model.amounts import U128_MAX, read_digits
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.chain import Chain
+    from scenarioctl.chains.registry import Chain
 
 
 FILE = Path(__file__).with_name("assets.json")

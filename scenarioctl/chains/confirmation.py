@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from scenarioctl.chains.chain import Chain
 from scenarioctl.chains.client import BlockMissing, Client, PinnedClient
 from scenarioctl.chains.pool import Pool
+from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.tables import host_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
 

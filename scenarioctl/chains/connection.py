@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.chain import NOT_ASKED
-from scenarioctl.chains.registry import Chain
+from scenarioctl.chains.registry import NOT_ASKED, Chain
 from scenarioctl.chains.rpc_errors import NodeError, NodeTimeout, SocketFailed
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.chain import NETWORKS
 from scenarioctl.chains.locations import chain_identity, place_of, seen_from
+from scenarioctl.chains.registry import NETWORKS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry

@@ -160,8 +160,8 @@ def check(chains: tuple[str, ...]) -> None:
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. Bundled facts about a chain that are
     older than 180 days and that no endpoint confirms are a warning.
     """
-    from scenarioctl.chains.chain import NOT_ASKED
     from scenarioctl.chains.probing import probe
+    from scenarioctl.chains.registry import NOT_ASKED
     from scenarioctl.operations.fact_ages import day_of, warn_of_old_facts
 
     app = open_application()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains import asset_rows
-from scenarioctl.chains.chain import CHAINS, READ
+from scenarioctl.chains.registry import CHAINS, READ
 from scenarioctl.files import read_document, read_line
 from scenarioctl.runtime import table as runtime_table
 

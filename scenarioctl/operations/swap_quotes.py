@@ -10,7 +10,7 @@ from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.chains.confirmation import Clients
-    from scenarioctl.transactions.swap.quote import Quote, QuoteLeg
+    from scenarioctl.transactions.swap.swap_call import Quote, QuoteLeg
 
 __all__ = ["quote_swap"]
 
@@ -78,8 +78,8 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.chains.confirmation import confirm, say_alone
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
-    from scenarioctl.transactions.swap.quote import percent
     from scenarioctl.transactions.swap.route_quote import fetch_quote
+    from scenarioctl.transactions.swap.swap_call import percent
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
     fields = Fields(values_of(request))
@@ -126,7 +126,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
 
 
 def _describe_leg(leg: "QuoteLeg") -> LegQuote:
-    from scenarioctl.transactions.swap.quote import percent
+    from scenarioctl.transactions.swap.swap_call import percent
 
     described: LegQuote = {
         "route": [hop.value for hop in leg.hops],

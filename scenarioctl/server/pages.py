@@ -23,8 +23,8 @@ from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.server.bodies import ask_for_body, check_type, read_body
-from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import PAGES, Endpoint
+from scenarioctl.server.handlers import Route, ServerContext
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
 from scenarioctl.server.streams import EventStream, StatusStream, Stream, TransactionStream

@@ -25,8 +25,8 @@ from scenarioctl.errors import (
     shorten,
 )
 from scenarioctl.server.access import address_of
-from scenarioctl.server.context import CLIENT, Handler, ServerContext
 from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.handlers import CLIENT, Handler, ServerContext
 from scenarioctl.server.metrics import NOWHERE
 from scenarioctl.server.responses import error_response
 

@@ -13,9 +13,8 @@ from scenarioctl.application import Application
 from scenarioctl.config import is_server
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import expect_nothing
-from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
-from scenarioctl.server.handlers import OperationHandler
+from scenarioctl.server.handlers import OperationHandler, Route, ServerContext
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Acceptor, ListeningSocket
 from scenarioctl.server.metrics import Metrics, StoreMetrics, figures_of

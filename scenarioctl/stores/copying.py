@@ -337,8 +337,7 @@ async def _opened(location: str, *, is_source: bool = False) -> AsyncIterator[Pl
 
 def _check_file(location: str, name: str, *, is_source: bool) -> None:
     """Refuse a file without tables of our version: it would be migrated when it is opened."""
-    from scenarioctl.stores.sqlite.database_file import DatabaseFile
-    from scenarioctl.stores.sqlite.schema import MIGRATIONS
+    from scenarioctl.stores.sqlite.database_file import MIGRATIONS, DatabaseFile
 
     file = DatabaseFile(file_path(location))
     version = file.find_version()

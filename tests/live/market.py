@@ -13,9 +13,8 @@ from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
-from scenarioctl.transactions.swap.quote import Quote
 from scenarioctl.transactions.swap.route_quote import fetch_quote
-from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.swap_call import Quote, Swap, build_swap, parse_route
 from tests.live.setup import act_as_root, send
 from tests.map_entries import read_entries
 from tests.runner import finish

@@ -15,8 +15,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.swap.quote import Quote
-from scenarioctl.transactions.swap.swap_call import format_route, parse_route
+from scenarioctl.transactions.swap.swap_call import Quote, format_route, parse_route
 from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import (

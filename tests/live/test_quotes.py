@@ -16,7 +16,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
-from scenarioctl.transactions.swap.quote import Quote
+from scenarioctl.transactions.swap.swap_call import Quote
 from tests.live.conftest import Live, Wire
 from tests.live.market import DOT, HDX, LRNA, POOLED, Market, open_market
 from tests.runner import finish

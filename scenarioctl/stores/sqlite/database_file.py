@@ -1,4 +1,4 @@
-"""The file of the embedded store: opening, migrating, who has it open, and what its errors mean to a user.
+"""The file of the embedded store: opening, its tables (`schema.sql`), who has it open, and what its errors mean to a user.
 
 SQLite finds the log and its index by their names.  If one of them is removed or replaced while a process has it open,
 the next process gets another one, both write, and what one of them wrote is lost.  So each process holds a shared lock on a
@@ -6,7 +6,9 @@ file that names those it has open, and none opens a store while a process has ot
 """
 
 import fcntl
+import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +16,55 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
 from scenarioctl.stores import Migrated
-from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from scenarioctl.stores.statements import read_sections, split_statements
 from scenarioctl.stores.validation import no_tables
+
+#: Marks the file as ours: "Scen".
+APPLICATION_ID = 0x5363656E
+
+#: The most JSON that a stored diagram unpacks to.
+_DIAGRAM_BYTES = 16 * 1024 * 1024
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _index_webhooks(database: Connection) -> None:
+    """Note the webhooks of scenarios stored before version 2, in case no worker has run since."""
+    rows = database.execute(
+        "SELECT s.id, s.blob FROM scenarios_unindexed u JOIN scenarios s ON s.id = u.id"
+    ).fetchall()
+    database.executemany(
+        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(uuid, id) for id, blob in rows for uuid in _webhooks_in(blob)],
+    )
+
+
+def _webhooks_in(blob: Any) -> set[str]:
+    """Return the UUIDs of the webhook steps in a stored diagram; none if it can't be read."""
+    import lz4.frame
+
+    try:
+        text = lz4.frame.LZ4FrameDecompressor().decompress(blob, max_length=_DIAGRAM_BYTES)
+        nodes = [node for node in json.loads(text)["nodes"] if node.get("type") == "webhook"]
+        uuids = {str((node.get("formData") or {}).get("uuid")).lower() for node in nodes}
+    except (RuntimeError, EOFError, ValueError, TypeError, KeyError, AttributeError):
+        # A damaged scenario has no webhooks, and must not prevent opening the store.
+        return set()
+    return {uuid for uuid in uuids if _UUID.fullmatch(uuid)}
+
+
+#: What a section needs beside its statements, before them.
+_BEFORE: dict[str, tuple[Callable[[Connection], None], ...]] = {"leases of this boot": (_index_webhooks,)}
+#: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
+MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = tuple(
+    (*_BEFORE.get(title, ()), *split_statements(text))
+    for title, text in read_sections(Path(__file__).with_name("schema.sql")).items()
+)
+
 
 #: Seconds to wait for a process that is just ending.
 _PATIENCE = 1.0

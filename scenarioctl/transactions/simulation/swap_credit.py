@@ -17,9 +17,8 @@ from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.inner_calls import InnerCall
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
-from scenarioctl.transactions.swap.quote import percent
 from scenarioctl.transactions.swap.route_quote import TOLERANCE, fetch_quote, fetch_room
-from scenarioctl.transactions.swap.swap_call import RouteHop, parse_route
+from scenarioctl.transactions.swap.swap_call import RouteHop, parse_route, percent
 from scenarioctl.transactions.swap.swap_limits import FAR_BELOW, is_far_below, percent_below
 from scenarioctl.transactions.trades import (
     FILLS,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.trial import Trial
-    from scenarioctl.transactions.swap.quote import Quote
+    from scenarioctl.transactions.swap.swap_call import Quote
 
 #: Pools whose fees or weights change from block to block, also if nobody trades.
 _MOVING = frozenset(("Omnipool", "Stableswap", "LBP", "HSM"))

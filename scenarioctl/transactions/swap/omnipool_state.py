@@ -21,8 +21,13 @@ from scenarioctl.transactions.swap.omnipool_math import (
     sell_hub_asset,
     sell_to_omnipool,
 )
-from scenarioctl.transactions.swap.quote import QuoteLeg
-from scenarioctl.transactions.swap.swap_call import RouteHop, check_omnipool_trade, check_route, parse_route
+from scenarioctl.transactions.swap.swap_call import (
+    QuoteLeg,
+    RouteHop,
+    check_omnipool_trade,
+    check_route,
+    parse_route,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

@@ -15,8 +15,15 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.runtime.storage_keys import StorageAddress, storage_key
 from scenarioctl.transactions.events import explain_dispatch_error, read_event
 from scenarioctl.transactions.swap.omnipool_state import OmnipoolState, is_erc20, read_entries
-from scenarioctl.transactions.swap.quote import Quote, QuoteLeg, percent
-from scenarioctl.transactions.swap.swap_call import RouteHop, check_route, format_route, router_sell
+from scenarioctl.transactions.swap.swap_call import (
+    Quote,
+    QuoteLeg,
+    RouteHop,
+    check_route,
+    format_route,
+    percent,
+    router_sell,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

@@ -12,8 +12,7 @@ from scenarioctl.transactions.swap.omnipool_math import minimum_received
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
-    from scenarioctl.transactions.swap.quote import Quote
-    from scenarioctl.transactions.swap.swap_call import RouteHop
+    from scenarioctl.transactions.swap.swap_call import Quote, RouteHop
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
