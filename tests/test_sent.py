@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.model.checks import SentState, SentTransaction
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import sent
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.checks import SentState
+from scenarioctl.model.jobs import SentState
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Ended, Run

@@ -20,8 +20,7 @@ import pytest
 
 from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
-from scenarioctl.model.checks import SentState
-from scenarioctl.model.jobs import FinishedRun, JobState, StepOutcome
+from scenarioctl.model.jobs import FinishedRun, JobState, SentState, StepOutcome
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,

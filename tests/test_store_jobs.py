@@ -11,7 +11,6 @@ import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
 from scenarioctl.formats.documents import pack
-from scenarioctl.model.checks import SentState, SentTransaction
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -27,6 +26,8 @@ from scenarioctl.model.jobs import (
     Retention,
     RunWait,
     Schedule,
+    SentState,
+    SentTransaction,
     StepOutcome,
     WebhookEvent,
 )

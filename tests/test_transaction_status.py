@@ -13,7 +13,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, NotFound, StoreFailed
-from scenarioctl.model.checks import SentTransaction
+from scenarioctl.model.jobs import SentTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.decoded_transactions import read_unsigned

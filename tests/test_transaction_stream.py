@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.checks import SentState
+from scenarioctl.model.jobs import SentState
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.server import streams
 from tests.daemons import wait_until

@@ -15,7 +15,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.pictures import draw_code, draw_codes
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.render.identicon import make_codes
+from scenarioctl.render.qr import make_codes
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.mortality import IMMORTAL, encode_era

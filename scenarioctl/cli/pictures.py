@@ -12,7 +12,7 @@ import click
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import atomic_write, reason_of
-from scenarioctl.render.identicon import BORDER, make_codes
+from scenarioctl.render.qr import BORDER, make_codes
 
 if TYPE_CHECKING:
     from segno import QRCode

@@ -14,8 +14,6 @@ from decimal import Decimal
 from string import whitespace
 from typing import Any, NamedTuple
 
-import lz4.frame
-
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
 from scenarioctl.model.diagram import MAX_DEPTH, check_depth, name_of
 
@@ -281,6 +279,8 @@ def pack(document: object) -> bytes:
 
 def pack_text(text: bytes) -> bytes:
     """Return *text*, compact JSON, in its stored form; TooLarge above 16 MiB."""
+    import lz4.frame
+
     if len(text) > MAX_BYTES:
         raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
     packed: bytes = lz4.frame.compress(text, content_checksum=True)
@@ -289,6 +289,8 @@ def pack_text(text: bytes) -> bytes:
 
 def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
     """Return the document in *blob*; InvalidRequest names *name* if it is damaged."""
+    import lz4.frame
+
     decompressor = lz4.frame.LZ4FrameDecompressor()
     try:
         text = decompressor.decompress(blob, max_length=MAX_BYTES + 1)
@@ -310,6 +312,8 @@ def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
 
 def unpacked_size(blob: bytes) -> int:
     """Return the bytes of JSON that the header of *blob* claims; more than the limit if it claims nothing."""
+    import lz4.frame
+
     try:
         return int(lz4.frame.get_frame_info(blob)["content_size"]) or MAX_BYTES + 1
     except RuntimeError:

@@ -226,7 +226,7 @@ async def _confirm_final(
     app: Application, submission: "Submission", inclusion: "Inclusion"
 ) -> tuple[Literal[1, 2], str]:
     """Return how many endpoints say that the block of a transaction is final, and why that is in doubt."""
-    from scenarioctl.model.checks import SentState, SentTransaction
+    from scenarioctl.model.jobs import SentState, SentTransaction
     from scenarioctl.transactions.submission.tracking import confirm_final, write_effects
 
     account = submission.signed.account

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.checks import SentState, SentTransaction
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.operations.transaction_status import examine, read_effects
 from scenarioctl.stores.sent import SentTransactions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import from_hex, to_whole
-from scenarioctl.model.checks import SentState, SentTransaction
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
 from scenarioctl.operations.results import Result
 

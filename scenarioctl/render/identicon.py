@@ -1,22 +1,18 @@
-"""The picture of an account that wallets show beside its address, so that people recognize it; and QR codes for wallets.
+"""The picture of an account that wallets show beside its address, so that people recognize it.
 
 19 circles whose colors come from a hash of the public key, as in polkadot.js (`@polkadot/ui-shared`) and the wallets
 that show the same picture.
 """
 
 from cmath import exp, pi
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from colorsys import hls_to_rgb
 from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scenarioctl.render.geometry import number_text
-
-if TYPE_CHECKING:
-    from segno import QRCode
-
 
 #: Of the square, and of its parts.
 _SIZE, _RING, _CIRCLE = 64, 24, 5
@@ -113,14 +109,3 @@ def _find_places() -> Iterator[complex]:
     for one, next_one in pairwise(on_ring):
         yield from (middle + one, middle + one / 2, middle + (one + next_one) / 2)
     yield middle
-
-
-#: White modules around a code, as the standard requires.
-BORDER = 4
-
-
-def make_codes(frames: Sequence[bytes]) -> "list[QRCode]":
-    """Return a QR code for each of *frames*, in byte mode and nothing else: Vault reads raw bytes."""
-    from segno import make_qr
-
-    return [make_qr(frame, mode="byte", error="m", boost_error=False) for frame in frames]

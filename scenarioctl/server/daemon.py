@@ -41,6 +41,7 @@ _LIBRARIES = (
     "difflib",
     "ecdsa",
     "html",
+    "lz4.frame",
     "platformdirs",
     "resvg_py",
     "segno",

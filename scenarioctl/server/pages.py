@@ -240,7 +240,7 @@ class Identicons:
 
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of the payload."""
-    from scenarioctl.render.identicon import BORDER, make_codes
+    from scenarioctl.render.qr import BORDER, make_codes
     from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
     drawn = []

@@ -32,7 +32,7 @@ from scenarioctl.server.responses import encode
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.checks import SentTransaction
+    from scenarioctl.model.jobs import SentTransaction
     from scenarioctl.operations.status import ChainState
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
-from scenarioctl.model.checks import SentState, SentTransaction
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import statements
 from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.checks import SentState, SentTransaction
-from scenarioctl.model.jobs import SECOND, FinishedRun, Retention
+from scenarioctl.model.jobs import SECOND, FinishedRun, Retention, SentState, SentTransaction
 from scenarioctl.stores import open_store
 from tests.browser.page import LONG_TASKS, Daemon, Page
 from tests.browser.reading import look

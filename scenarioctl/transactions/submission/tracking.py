@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.model.checks import SentState, SentTransaction
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.transactions.submission.arrivals import expect_arrivals
 from scenarioctl.transactions.submission.inclusion import (
     Heads,
