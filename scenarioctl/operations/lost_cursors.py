@@ -8,7 +8,7 @@ from scenarioctl.errors import StaleCursor
 from scenarioctl.stores.rows import TIMELINE_BITS
 
 if TYPE_CHECKING:
-    from scenarioctl.stores.store import Counter
+    from scenarioctl.stores.runs import Counter
 
 
 class NumberedRow(Protocol):

@@ -73,6 +73,7 @@ def read_some(uuid: str, *, after: int, limit: int) -> Operation[list[WebhookEve
 
 
 def get(id: int) -> Operation[WebhookEvent]:
+    """Return the event, or raise NotFound."""
     row = (yield from find(statements.FIND_EVENT, id=id)) if 0 < id <= INTEGER_MAX else None
     if row is None:
         raise no_event(id)

@@ -42,7 +42,7 @@ _AGAIN = 50
 
 
 def now() -> Operation[int]:
-    """Return the store's clock, in nanoseconds since 1970."""
+    """Return the store's clock, by which jobs are due: nanoseconds since 1970."""
     row = yield from find(statements.NOW)
     return int(row[0]) if row else 0
 
@@ -55,6 +55,11 @@ def get(id: str) -> Operation[Job | None]:
 
 
 def start(job: Job) -> Operation[bool]:
+    """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
+
+    The epoch grows and the counts restart at zero.  A run of an earlier start that is still in progress is not kept.
+    NotFound if there is no such scenario.
+    """
     check_job(job)
     yield statements.LOCK_JOB, {"id": job.id}
     former = yield from get(job.id)
@@ -149,6 +154,11 @@ def count_drafts(ids: Sequence[str], *, now: int) -> Operation[dict[str, int]]:
 
 
 def waiting_drafts(*, now: int, soon: int, limit: int) -> Operation[WaitingDrafts]:
+    """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those first that expire first.
+
+    A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there are jobs, however
+    many drafts they have.
+    """
     rows = yield statements.WAITING_DRAFTS, {"now": now}
     shown = [job for job, _, _ in rows[:limit]]
     counts: dict[str, int] = dict((yield statements.COUNT_WAITING_DRAFTS, {"now": now, "ids": shown}))
@@ -199,12 +209,13 @@ def next_due() -> Operation[int | None]:
 
 
 def until_due() -> Operation[int | None]:
-    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is."""
+    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.  Reads one row."""
     due = yield from next_due()
     return None if due is None else due - (yield from now())
 
 
 def find_due(limit: int) -> Operation[list[tuple[str, int]]]:
+    """Return up to *limit* legs that are due and that nobody has begun: job and number, in the order in which they are due."""
     return [(id, leg) for id, leg in (yield statements.FIND_DUE, {"limit": limit})]
 
 
@@ -232,7 +243,11 @@ def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
     )
 
 
-def renew(owner: str, *, lease: int, version: str, offset: int | None) -> Operation[RenewedLease]:
+def renew(owner: str, *, lease: int, version: str = "", offset: int | None = None) -> Operation[RenewedLease]:
+    """Let the owner's legs be its own for *lease* nanoseconds from now; return which they are.
+
+    *version* and *offset* are those of `KnownWorker`.
+    """
     values = {"owner": owner, "lease": lease, "version": version, "offset": offset}
     ((moment,),) = yield statements.RENEW_LEASE, values
     jobs = {id for (id,) in (yield statements.JOBS_OF_OWNER, {"owner": owner})}
@@ -240,6 +255,7 @@ def renew(owner: str, *, lease: int, version: str, offset: int | None) -> Operat
 
 
 def list_workers() -> Operation[list[KnownWorker]]:
+    """Return the workers that have a lease, or had one within an hour and have not ended by themselves."""
     rows = yield statements.LIST_WORKERS, {"shown": _SHOWN, "limit": _WORKERS}
     jobs: dict[str, list[str]] = {}
     for owner, id in (yield statements.JOBS_IN_PROGRESS, {"limit": _AT_ONCE}):
@@ -259,16 +275,20 @@ def list_workers() -> Operation[list[KnownWorker]]:
 
 
 def owners() -> Operation[set[str]]:
+    """Return the owners of all legs in progress."""
     return {owner for (owner,) in (yield statements.OWNERS, {})}
 
 
 def lapsed_owners() -> Operation[set[str]]:
-    """Return the owners of legs whose lease has run out, or is gone."""
+    """Return those of them whose lease has run out, or that have none."""
     return {owner for (owner,) in (yield statements.LAPSED_OWNERS, {})}
 
 
-def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[int]:
-    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many."""
+def free(owners: Collection[str], *, jobs: Collection[str] | None = None) -> Operation[int]:
+    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many.
+
+    The store keeps nothing more of them.
+    """
     moment = yield from now()
     values: dict[str, Any] = {"owners": list(owners), "rung": moment}
     if jobs is None:
@@ -281,12 +301,12 @@ def free(owners: Collection[str], *, jobs: Collection[str] | None) -> Operation[
 
 
 def ring_due() -> Operation[int]:
-    """Ring for legs that are due soon; return how many, 0 at the end."""
+    """Ring for some legs that are due soon; return how many, 0 at the end."""
     return (yield from _ring(statements.RING_DUE, soon=rows.SOON, limit=_AT_ONCE))
 
 
 def ring_again() -> Operation[int]:
-    """Ring again for some legs that are due and that nobody begins; return how many."""
+    """Ring again for a few legs that are due and that nobody begins: their bells may be lost.  Return how many."""
     return (yield from _ring(statements.RING_AGAIN, late=_LATE, silent=_SILENT, limit=_AGAIN))
 
 

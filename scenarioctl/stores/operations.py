@@ -9,13 +9,14 @@ behind commas: `{rows each, id text, due bigint}`, which a `Dialect` fills.  Its
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial, wraps
 from hashlib import blake2b
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 Row = tuple[Any, ...]
 
@@ -74,6 +75,30 @@ def find(statement: str, **values: Any) -> Operation[Row | None]:
 def find_all(statement: str, **values: Any) -> Operation[list[Row]]:
     """Return all rows that *statement* has: for one that writes, those that it says it returns."""
     return (yield statement, values)
+
+
+def reads(
+    operation: Callable[P, Operation[T]], *, long: bool = False
+) -> Callable[Concatenate[Asking, P], Coroutine[Any, Any, T]]:
+    """Return the method of a store that reads as *operation* says."""
+
+    @wraps(operation)
+    async def read(store: Asking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store.read(partial(operation, *args, **kwargs), long=long)
+
+    return read
+
+
+def writes(
+    operation: Callable[P, Operation[T]], *, tell: bool = False
+) -> Callable[Concatenate[Asking, P], Coroutine[Any, Any, T]]:
+    """Return the method of a store that writes as *operation* says."""
+
+    @wraps(operation)
+    async def write(store: Asking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store.write(partial(operation, *args, **kwargs), tell=tell)
+
+    return write
 
 
 def lock_key(name: bytes) -> int:

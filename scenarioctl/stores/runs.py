@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
@@ -85,8 +85,13 @@ def flag_drafts(
     *,
     now: int,
     lines: Mapping[str, Sequence[str]],
-    notifications: Sequence[NewNotification],
+    notifications: Sequence[NewNotification] = (),
 ) -> Operation[None]:
+    """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
+
+    A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now (or if there are no
+    *flags*), and a notification tells only of drafts that are.
+    """
     flagged: list[Row] = []
     if flags:
         rows: list[Row] = [(seq, clean(why)) for seq, why in flags.items()]
@@ -311,6 +316,9 @@ class WaitingDrafts:
     expiring: int = 0
 
 
+#: The tables whose numbers clients resume from.
+Counter: TypeAlias = Literal["log_lines", "mempool", "runs"]
+
 #: Drafts that are read before it is seen how long they are.
 _FEW = 10
 
@@ -361,11 +369,13 @@ def find_tail(id: str | None, *, lines: int, entries: int) -> Operation[tuple[in
 
 
 def find_end() -> Operation[tuple[int, int]]:
+    """Return the highest seq that any log line and any draft has been given, deleted ones included."""
     numbers: dict[str, int] = dict((yield from find_all(statements.FIND_END)))
     return numbers.get("log_lines", 0), numbers.get("mempool", 0)
 
 
-def is_lost(counter: str, number: int) -> Operation[bool]:
+def is_lost(counter: Counter, number: int) -> Operation[bool]:
+    """Return whether *number* is of a row that the store has lost, in a failover or a restore to an earlier time."""
     row = yield from find(statements.IS_LOST, counter=counter, number=min(number, INTEGER_MAX))
     return bool(row and row[0])
 
@@ -377,6 +387,7 @@ def last_runs(id: str, *, limit: int, before: int) -> Operation[list[KeptRun]]:
 
 
 def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[KeptRun]]]:
+    """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
     found: dict[str, list[KeptRun]] = {}
     if ids:
         rows = yield statements.RUNS_OF_EACH, {"each": Table([(id,) for id in ids]), "others": limit - 1}
@@ -387,6 +398,7 @@ def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[
 
 
 def drafted_for() -> Operation[list[tuple[str, int]]]:
+    """Return each chain and spec version that a draft without a flag was made for, once."""
     found: list[tuple[str, int]] = []
     chain, version = "", -1
     while row := (yield from find(statements.NEXT_DRAFTED_FOR, chain=chain, spec_version=version)):
@@ -396,7 +408,10 @@ def drafted_for() -> Operation[list[tuple[str, int]]]:
     return found
 
 
-def read_drafts(chain: str, spec_version: int, *, after: int, limit: int) -> Operation[list[MempoolEntry]]:
+def read_drafts(
+    chain: str, spec_version: int, *, after: int = 0, limit: int = 500
+) -> Operation[list[MempoolEntry]]:
+    """Return drafts for that runtime without a flag and with a seq above *after*."""
     rows = yield (
         statements.READ_DRAFTS,
         {"chain": chain, "spec_version": spec_version, "after": after, "limit": limit},

@@ -93,6 +93,7 @@ def get(id: str) -> Operation[StoredScenario]:
 
 
 def find_some(ids: Collection[str]) -> Operation[dict[str, StoredScenario]]:
+    """Return those of the scenarios that are stored, and not damaged."""
     # No text of a store has a NUL character.
     rows = yield from find_all(statements.FIND_SCENARIOS, ids=[id for id in ids if "\0" not in id])
     found = {}

@@ -4,10 +4,10 @@ The operations of each noun are in the module of its name, and their statements 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import (
@@ -16,23 +16,19 @@ from scenarioctl.model.jobs import (
     JobChange,
     JobState,
     KeptRun,
-    KnownWorker,
     Leg,
     LogLine,
     MempoolEntry,
-    RenewedLease,
     Retention,
     WebhookEvent,
 )
-from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, events, runs, scenarios
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.operations import Operation, Row, T
+from scenarioctl.stores.operations import Operation, Row, T, reads, writes
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.rows import read_cursor
-from scenarioctl.stores.runs import WaitingDrafts
 from scenarioctl.stores.sent import SentTransactions
 from scenarioctl.stores.validation import (
     check_id,
@@ -42,9 +38,6 @@ from scenarioctl.stores.validation import (
     check_text,
     taken,
 )
-
-#: The tables whose numbers clients resume from.
-Counter: TypeAlias = Literal["log_lines", "mempool", "runs"]
 
 #: A read of more rows than this is a long one.
 _SHORT = 200
@@ -106,9 +99,7 @@ class Store(ABC):
         """Return the scenario, or raise NotFound."""
         return await self.read(partial(scenarios.get, check_id(id)))
 
-    async def find_scenarios(self, ids: Sequence[str]) -> dict[str, StoredScenario]:
-        """Return those of the scenarios that are stored, and not damaged."""
-        return await self.read(partial(scenarios.find_some, ids), long=True)
+    find_scenarios = reads(scenarios.find_some, long=True)
 
     async def delete_scenario(self, id: str) -> None:
         """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.
@@ -178,17 +169,8 @@ class Store(ABC):
 
     # -- jobs
 
-    async def now(self) -> int:
-        """Return the store's clock, by which jobs are due: nanoseconds since 1970."""
-        return await self.read(job_operations.now)
-
-    async def start_job(self, job: Job) -> bool:
-        """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
-
-        The epoch grows and the counts restart at zero.  A run of an earlier start that is still in progress is not kept.
-        NotFound if there is no such scenario.
-        """
-        return await self.write(partial(job_operations.start, job), tell=True)
+    now = reads(job_operations.now)
+    start_job = writes(job_operations.start, tell=True)
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
         """Change a job as *change* says, in one transaction, and return it as it is then; None if it was never started.
@@ -224,15 +206,7 @@ class Store(ABC):
         """
         return await self.read(partial(job_operations.count_drafts, ids, now=now), long=len(ids) > 1)
 
-    async def waiting_drafts(self, *, now: int, soon: int, limit: int) -> WaitingDrafts:
-        """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those first that expire first.
-
-        A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there are jobs, however
-        many drafts they have.
-        """
-        return await self.read(
-            partial(job_operations.waiting_drafts, now=now, soon=soon, limit=limit), long=True
-        )
+    waiting_drafts = reads(job_operations.waiting_drafts, long=True)
 
     # -- who runs the legs of jobs
 
@@ -247,13 +221,8 @@ class Store(ABC):
         """Return what an error of a connection to it means to a user; raise *error* if it is a bug."""
         raise error
 
-    async def find_due(self, limit: int) -> list[tuple[str, int]]:
-        """Return up to *limit* legs that are due and that nobody has begun: job and number, in the order in which they are due."""
-        return await self.read(partial(job_operations.find_due, limit))
-
-    async def until_due(self) -> int | None:
-        """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.  Reads one row."""
-        return await self.read(job_operations.until_due)
+    find_due = reads(job_operations.find_due)
+    until_due = reads(job_operations.until_due)
 
     async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
         """Give the leg with this number to *owner*, with a new epoch.
@@ -263,43 +232,13 @@ class Store(ABC):
         """
         return await self.write(partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True)
 
-    async def renew_lease(
-        self, owner: str, *, lease: int, version: str = "", offset: int | None = None
-    ) -> RenewedLease:
-        """Let the owner's legs be its own for *lease* nanoseconds from now; return which they are.
-
-        *version* and *offset* are those of `KnownWorker`.
-        """
-        return await self.write(
-            partial(job_operations.renew, owner, lease=lease, version=version, offset=offset)
-        )
-
-    async def list_workers(self) -> list[KnownWorker]:
-        """Return the workers that have a lease, or had one within an hour and have not ended by themselves."""
-        return await self.read(job_operations.list_workers)
-
-    async def leg_owners(self) -> set[str]:
-        """Return the owners of all legs in progress."""
-        return await self.read(job_operations.owners)
-
-    async def lapsed_owners(self) -> set[str]:
-        """Return those of them whose lease has run out, or that have none."""
-        return await self.read(job_operations.lapsed_owners)
-
-    async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
-        """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many.
-
-        The store keeps nothing more of them.
-        """
-        return await self.write(partial(job_operations.free, owners, jobs=jobs), tell=True)
-
-    async def ring_due(self) -> int:
-        """Ring for some legs that are due soon; return how many, 0 at the end."""
-        return await self.write(job_operations.ring_due)
-
-    async def ring_again(self) -> int:
-        """Ring again for a few legs that are due and that nobody begins: their bells may be lost.  Return how many."""
-        return await self.write(job_operations.ring_again)
+    renew_lease = writes(job_operations.renew)
+    list_workers = reads(job_operations.list_workers)
+    leg_owners = reads(job_operations.owners)
+    lapsed_owners = reads(job_operations.lapsed_owners)
+    free_legs = writes(job_operations.free, tell=True)
+    ring_due = writes(job_operations.ring_due)
+    ring_again = writes(job_operations.ring_again)
 
     async def replan(self) -> int:
         """Plan jobs that are due later than their schedule ever plans, since the store's clock was set back; return how many."""
@@ -378,13 +317,8 @@ class Store(ABC):
         """
         return await self.read(partial(runs.find_tail, _check_job(id), lines=lines, entries=entries))
 
-    async def find_end(self) -> tuple[int, int]:
-        """Return the highest seq that any log line and any draft has been given, deleted ones included."""
-        return await self.read(runs.find_end)
-
-    async def is_lost(self, counter: Counter, number: int) -> bool:
-        """Return whether *number* is of a row that the store has lost, in a failover or a restore to an earlier time."""
-        return await self.read(partial(runs.is_lost, counter, number))
+    find_end = reads(runs.find_end)
+    is_lost = reads(runs.is_lost)
 
     async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
         """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.
@@ -394,37 +328,10 @@ class Store(ABC):
         read = partial(runs.last_runs, check_id(id), limit=limit, before=before)
         return await self.read(read, long=limit > _SHORT)
 
-    async def runs_of_each(self, ids: Sequence[str], *, limit: int) -> dict[str, list[KeptRun]]:
-        """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
-        return await self.read(partial(runs.runs_of_each, ids, limit=limit), long=True)
-
-    async def drafted_for(self) -> list[tuple[str, int]]:
-        """Return each chain and spec version that a draft without a flag was made for, once."""
-        return await self.read(runs.drafted_for, long=True)
-
-    async def read_drafts(
-        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
-    ) -> list[MempoolEntry]:
-        """Return drafts for that runtime without a flag and with a seq above *after*."""
-        return await self.read(
-            partial(runs.read_drafts, chain, spec_version, after=after, limit=limit), long=True
-        )
-
-    async def flag_drafts(
-        self,
-        flags: dict[int, str],
-        *,
-        now: int,
-        lines: dict[str, list[str]],
-        notifications: Sequence[NewNotification] = (),
-    ) -> None:
-        """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
-
-        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now (or if there are no
-        *flags*), and a notification tells only of drafts that are.
-        """
-        flag = partial(runs.flag_drafts, flags, now=now, lines=lines, notifications=notifications)
-        await self.write(flag, tell=True)
+    runs_of_each = reads(runs.runs_of_each, long=True)
+    drafted_for = reads(runs.drafted_for, long=True)
+    read_drafts = reads(runs.read_drafts, long=True)
+    flag_drafts = writes(runs.flag_drafts, tell=True)
 
     def outbox(self) -> Outbox:
         """Return the notifications that are not delivered yet."""
@@ -473,9 +380,7 @@ class Store(ABC):
         check_text(uuid, field="webhook")
         return await self.read(partial(events.read_some, uuid, after=after, limit=limit), long=True)
 
-    async def get_event(self, id: int) -> WebhookEvent:
-        """Return the event, or raise NotFound."""
-        return await self.read(partial(events.get, id))
+    get_event = reads(events.get)
 
     # -- the store itself
 
