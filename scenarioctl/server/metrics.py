@@ -77,11 +77,9 @@ class Metrics:
         for key in sorted(self._timed):
             seconds.add_metric(key, self._timed[key].buckets(), self._timed[key].total)
         yield seconds
-        yield GaugeMetricFamily("scenarioctl_requests_under_way", "Requests in progress.", self.under_way)
-        yield GaugeMetricFamily("scenarioctl_event_streams", "Open event streams.", self.streams)
-        info = GaugeMetricFamily("scenarioctl_info", "The running version.", labels=("version",))
-        info.add_metric((self._version,), 1)
-        yield info
+        yield gauge("requests_under_way", "Requests in progress.", self.under_way)
+        yield gauge("event_streams", "Open event streams.", self.streams)
+        yield gauge("info", "The running version.", {self._version: 1}, label="version")
         yield from self._read
 
     async def write(self) -> bytes:
@@ -90,17 +88,28 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-def by_label(
+def gauge(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
+    """Return a gauge, with the values of one *label* if there are several."""
+    return _family(GaugeMetricFamily, name, help, value, label)
+
+
+def counter(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
+    """Return a counter, as `gauge`."""
+    return _family(CounterMetricFamily, name, help, value, label)
+
+
+def _family(
     family: type[CounterMetricFamily | GaugeMetricFamily],
     name: str,
     help: str,
+    value: float | Mapping[str, float],
     label: str,
-    values: Mapping[str, float],
 ) -> Metric:
-    """Return a metric with one label, and its values by that."""
-    metric = family(name, help, labels=(label,))
-    for each, value in sorted(values.items()):
-        metric.add_metric((each,), value)
+    if not isinstance(value, Mapping):
+        return family(f"scenarioctl_{name}", help, value)
+    metric = family(f"scenarioctl_{name}", help, labels=(label,))
+    for each, number in sorted(value.items()):
+        metric.add_metric((each,), number)
     return metric
 
 
@@ -122,7 +131,7 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
 
     async def read() -> list[Metric]:
         help = "Whether the last attempt to reach a chain succeeded; only chains that were used."
-        up = by_label(GaugeMetricFamily, "scenarioctl_chain_up", help, "chain", app.chains_up())
+        up = gauge("chain_up", help, app.chains_up(), label="chain")
         return [up, *(_worker_figures(worker) if worker is not None else ())]
 
     return read
@@ -131,10 +140,8 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
 def _worker_figures(worker: Working) -> Iterable[Metric]:
     counts = worker.counts
     if worker.clock_offset is not None:
-        yield GaugeMetricFamily("scenarioctl_worker_clock_offset_seconds", _OFFSET, worker.clock_offset)
-    yield GaugeMetricFamily(
-        "scenarioctl_runs_under_way", "Runs in progress, without those that wait.", worker.running
-    )
+        yield gauge("worker_clock_offset_seconds", _OFFSET, worker.clock_offset)
+    yield gauge("runs_under_way", "Runs in progress, without those that wait.", worker.running)
     outcomes = {
         "executed": counts.executed,
         "failed": counts.failed,
@@ -142,28 +149,19 @@ def _worker_figures(worker: Working) -> Iterable[Metric]:
         "left_out": counts.left_out,
         "bug": counts.bugs,
     }
-    yield by_label(CounterMetricFamily, "scenarioctl_runs", "Finished runs, by outcome.", "outcome", outcomes)
-    yield CounterMetricFamily(
-        "scenarioctl_runs_taken_over",
-        "Runs that another worker, or an earlier process, had begun and not finished.",
-        counts.taken_over,
-    )
-    yield by_label(
-        CounterMetricFamily, "scenarioctl_drafts", "Drafts made by runs, by type.", "type", counts.drafts
-    )
-    yield CounterMetricFamily(
-        "scenarioctl_drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged
-    )
+    yield counter("runs", "Finished runs, by outcome.", outcomes, label="outcome")
+    help = "Runs that another worker, or an earlier process, had begun and not finished."
+    yield counter("runs_taken_over", help, counts.taken_over)
+    yield counter("drafts", "Drafts made by runs, by type.", counts.drafts, label="type")
+    yield counter("drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged)
     deliveries = {
         "delivered": counts.notifications_delivered,
         "failed": counts.notifications_failed,
         "given_up": counts.notifications_given_up,
     }
     help = "Attempts to deliver notifications, by outcome, and notifications that were given up."
-    yield by_label(CounterMetricFamily, "scenarioctl_notifications", help, "outcome", deliveries)
-    yield CounterMetricFamily(
-        "scenarioctl_worker_store_errors", "Store errors in the worker.", counts.store_errors
-    )
+    yield counter("notifications", help, deliveries, label="outcome")
+    yield counter("worker_store_errors", "Store errors in the worker.", counts.store_errors)
 
 
 #: Seconds that a scrape waits for the store: for newer figures, and for the first ones.
@@ -197,16 +195,11 @@ class StoreMetrics:
             # A bug is shown.
             self._reading.result()
         usage = self._app.store.usage()
-        readings: list[Metric] = [
-            GaugeMetricFamily("scenarioctl_store_up", "Whether the store answers.", self._answers_now(usage))
-        ]
+        readings = [gauge("store_up", "Whether the store answers.", self._answers_now(usage))]
         if self._known:
-            age = time.monotonic() - self._read_at
+            age = round(time.monotonic() - self._read_at, 3)
             help = "Seconds since the figures of the store were read: it may be too slow, or away."
-            readings += [
-                *self._known,
-                GaugeMetricFamily("scenarioctl_store_figures_age_seconds", help, round(age, 3)),
-            ]
+            readings += [*self._known, gauge("store_figures_age_seconds", help, age)]
         return readings + _usage_figures(usage)
 
     def close(self) -> None:
@@ -238,30 +231,23 @@ async def _store_figures(app: Application) -> list[Metric]:
     said = await app.store.statistics()
     states = {state.value: number for state, number in said.jobs.items()}
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    readings: list[Metric] = [
-        GaugeMetricFamily("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
-        by_label(GaugeMetricFamily, "scenarioctl_jobs", "Jobs in the store, by state.", "state", states),
-        GaugeMetricFamily(
-            "scenarioctl_runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting
-        ),
-        GaugeMetricFamily(
-            "scenarioctl_jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
-        ),
-        GaugeMetricFamily(
-            "scenarioctl_workers",
+    readings = [
+        gauge("scenarios", "Scenarios in the store.", said.scenarios),
+        gauge("jobs", "Jobs in the store, by state.", states, label="state"),
+        gauge("runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
+        gauge("jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late),
+        gauge(
+            "workers",
             "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
             said.workers,
         ),
     ]
     if said.connections is not None:
+        help = "Connections of all clients to the store's server."
         readings += [
-            GaugeMetricFamily(
-                "scenarioctl_store_server_connections",
-                "Connections of all clients to the store's server.",
-                said.connections.open,
-            ),
-            GaugeMetricFamily(
-                "scenarioctl_store_server_connections_max",
+            gauge("store_server_connections", help, said.connections.open),
+            gauge(
+                "store_server_connections_max",
                 "Connections that the store's server allows.",
                 said.connections.limit,
             ),
@@ -273,7 +259,7 @@ async def _outbox_figures(app: Application) -> Metric:
     waiting = await app.store.outbox().figures()
     help = "Notifications that are not delivered yet: queued, or retrying after an attempt that failed."
     states = {"queued": waiting.queued, "retrying": waiting.retrying}
-    return by_label(GaugeMetricFamily, "scenarioctl_notifications_waiting", help, "state", states)
+    return gauge("notifications_waiting", help, states, label="state")
 
 
 def _usage_figures(usage: "Usage") -> list[Metric]:
@@ -284,44 +270,33 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
             usage.seconds.buckets(),
             usage.seconds.total,
         ),
-        CounterMetricFamily("scenarioctl_store_writes", "Writes of this process to the store.", usage.writes),
-        CounterMetricFamily(
-            "scenarioctl_store_errors",
-            "Reads and writes of this process that failed because of the store.",
-            usage.errors,
+        counter("store_writes", "Writes of this process to the store.", usage.writes),
+        counter(
+            "store_errors", "Reads and writes of this process that failed because of the store.", usage.errors
         ),
     ]
     if (pool := usage.pool) is not None:
+        open = {"idle": pool.idle, "used": pool.used}
+        help = "Connections of this process to the store's server, by state."
         readings += [
-            by_label(
-                GaugeMetricFamily,
-                "scenarioctl_store_pool_connections",
-                "Connections of this process to the store's server, by state.",
-                "state",
-                {"idle": pool.idle, "used": pool.used},
-            ),
-            GaugeMetricFamily(
-                "scenarioctl_store_pool_connections_max",
+            gauge("store_pool_connections", help, open, label="state"),
+            gauge(
+                "store_pool_connections_max",
                 "Connections that this process may open: the setting store_pool.",
                 pool.limit,
             ),
-            GaugeMetricFamily(
-                "scenarioctl_store_pool_waiting",
+            gauge(
+                "store_pool_waiting",
                 "Requests and runs of this process that wait for a connection.",
                 pool.waiting,
             ),
-            CounterMetricFamily(
-                "scenarioctl_store_pool_wait_seconds",
+            counter(
+                "store_pool_wait_seconds",
                 "Seconds that requests and runs have waited for a connection.",
                 pool.wait_seconds,
             ),
         ]
     if usage.listening is not None:
-        readings.append(
-            GaugeMetricFamily(
-                "scenarioctl_store_listener_up",
-                "Whether this process hears of changes by LISTEN; only after its first event stream.",
-                usage.listening,
-            )
-        )
+        help = "Whether this process hears of changes by LISTEN; only after its first event stream."
+        readings.append(gauge("store_listener_up", help, usage.listening))
     return readings
