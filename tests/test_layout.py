@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.render.geometry import Box, EdgePiece, Layout, Point, Size, Spacing
-from scenarioctl.render.layout import keep_positions, lay_out
+from scenarioctl.render.layout import Box, EdgePiece, Layout, Point, Size, Spacing, keep_positions, lay_out
 from scenarioctl.render.svg import SPACING
 
 TEXT = Spacing(column=5, row=1, band=2, lane=1, corridor=1, leave=1, arrive=2, most=80, square=True)

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
 
-from scenarioctl.render.geometry import number_text
+from scenarioctl.render.layout import number_text
 
 #: Of the square, and of its parts.
 _SIZE, _RING, _CIRCLE = 64, 24, 5

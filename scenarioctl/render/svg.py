@@ -6,27 +6,24 @@ Nothing in it refers to anything outside.
 """
 
 from collections.abc import Iterator, Sequence
-from math import ceil
+from math import ceil, dist, hypot
 from pathlib import Path
 from typing import NamedTuple
 
 from scenarioctl.actions.story import Card, Row
 from scenarioctl.files import read_document
-from scenarioctl.render.geometry import (
+from scenarioctl.render.identicon import identicon_group
+from scenarioctl.render.layout import (
     Box,
     EdgePiece,
     Layout,
     Point,
     Size,
     Spacing,
-    arrowhead,
-    direction,
-    edge_path,
-    label_place,
+    keep_positions,
+    lay_out,
     number_text,
 )
-from scenarioctl.render.identicon import identicon_group
-from scenarioctl.render.layout import keep_positions, lay_out
 from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
 from scenarioctl.render.text_metrics import (
     FALLBACK,
@@ -441,3 +438,67 @@ def _sign(title: str) -> str:
         words = words[-2:] if words[-1].lower() == "hub" else words[:2]
         return "".join(each[0] for each in words).upper()
     return words[0][0].upper() if words else "?"
+
+
+def direction(start: Point, end: Point) -> Point:
+    """Return the direction from *start* to *end*, one long."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = hypot(x, y) or 1.0
+    return x / length, y / length
+
+
+def arrowhead(tip: Point, towards: Point) -> str:
+    """Return the path of an arrowhead."""
+    (x, y), (dx, dy) = tip, towards
+    # Its tip stays off the card by half of the line's width.
+    x, y = x - dx, y - dy
+    back_x, back_y = x - 8 * dx, y - 8 * dy
+    return (
+        f"M{number_text(x)} {number_text(y)}L{number_text(back_x - 4 * dy)} {number_text(back_y + 4 * dx)}"
+        f"L{number_text(back_x + 4 * dy)} {number_text(back_y - 4 * dx)}Z"
+    )
+
+
+def edge_path(way: Sequence[EdgePiece], towards: Point) -> str:
+    """Return an edge's line, which ends in its arrowhead and not at its tip."""
+    parts = [f"M{_at(way[0].points[0])}"]
+    for number, leg in enumerate(way):
+        points = list(leg.points)
+        if number == len(way) - 1:
+            x, y = points[-1]
+            points[-1] = (x - 7 * towards[0], y - 7 * towards[1])
+        if leg.curved:
+            if points[0][1] == points[1][1] == points[2][1] == points[3][1]:
+                parts.append(f"H{number_text(points[3][0])}")
+            else:
+                parts.append("C" + " ".join(_at(point) for point in points[1:]))
+            continue
+        for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+            parts.append(_rounded(before, corner, after))
+        parts.append(f"L{_at(points[-1])}")
+    return "".join(parts)
+
+
+def _rounded(before: Point, corner: Point, after: Point) -> str:
+    radius = min(10.0, dist(before, corner) / 2, dist(corner, after) / 2)
+    (in_x, in_y), (out_x, out_y) = direction(corner, before), direction(corner, after)
+    start = (corner[0] + in_x * radius, corner[1] + in_y * radius)
+    end = (corner[0] + out_x * radius, corner[1] + out_y * radius)
+    return f"L{_at(start)}Q{_at(corner)} {_at(end)}"
+
+
+def _at(point: Point) -> str:
+    return f"{number_text(point[0])} {number_text(point[1])}"
+
+
+def label_place(way: Sequence[EdgePiece]) -> tuple[Point, float]:
+    """Return where an edge's label stands, and how much room is there."""
+    leg = way[0]
+    if leg.curved:
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = leg.points
+        middle = ((x0 + 3 * x1 + 3 * x2 + x3) / 8, (y0 + 3 * y1 + 3 * y2 + y3) / 8)
+        upright = x0 == x1 != x3 or (x0 == x3 and y0 != y3)
+        return middle, 400.0 if upright else abs(x3 - x0)
+    segments = list(zip(leg.points, leg.points[1:], strict=False))
+    (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
+    return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)

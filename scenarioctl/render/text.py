@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from scenarioctl.actions.story import Card
-from scenarioctl.render.geometry import Box, Layout, Size, Spacing
-from scenarioctl.render.layout import lay_out
+from scenarioctl.render.layout import Box, Layout, Size, Spacing, lay_out
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.text_metrics import clean, wrap_words
 
