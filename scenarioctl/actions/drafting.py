@@ -482,7 +482,7 @@ async def draft_claim(
 ) -> UnsignedTransaction:
     """Return the transaction that claims *assets*, a VersionedAssets, from the asset trap of *chain*."""
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.transfer.claim_call import build_claim
+    from scenarioctl.transactions.transfer.xcm_calls import build_claim
 
     draft = Draft(call=build_claim(chain, pallet, assets, beneficiary))
     return _encode(app, chain, await app.runtime(chain), draft)

@@ -42,7 +42,7 @@ def day_of(nanoseconds: int) -> date:
 def dated_facts(chain: "Chain", registry: "Registry") -> Iterator[DatedFact]:
     """Give the bundled facts about *chain*; none about a chain of config.toml."""
     from scenarioctl.chains.trust import TRUST
-    from scenarioctl.transactions.transfer import expected_fees
+    from scenarioctl.transactions.transfer import transfer_warnings
     from scenarioctl.transactions.transfer.route_rows import routes_from
 
     if chain.name not in {each.name for each in CHAINS}:
@@ -61,7 +61,7 @@ def dated_facts(chain: "Chain", registry: "Registry") -> Iterator[DatedFact]:
     routes = [row.read for row in routes_from(chain.name).values()]
     if routes:
         yield DatedFact(what="routes", read=date.fromisoformat(min(routes)))
-    fees = read_document(expected_fees.FILE)
+    fees = read_document(transfer_warnings.FEES)
     relay = registry.relay_of(chain)
     if routes and relay is not None and relay.symbol in fees["raw"]:
         yield DatedFact(what="fees", read=date.fromisoformat(fees["read"]))

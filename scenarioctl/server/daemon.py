@@ -74,7 +74,7 @@ def preload(store: str = "") -> None:
     from scenarioctl.files import read_text
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
-    from scenarioctl.transactions.transfer import expected_fees, route_rows
+    from scenarioctl.transactions.transfer import route_rows, transfer_warnings
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -87,7 +87,7 @@ def preload(store: str = "") -> None:
             _import_all(import_module(_SERVER_STORE))
             for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
-    for file in (asset_rows.FILE, route_rows.FILE, expected_fees.FILE):
+    for file in (asset_rows.FILE, route_rows.FILE, transfer_warnings.FEES):
         read_text(file)
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)

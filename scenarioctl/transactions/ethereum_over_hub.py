@@ -22,8 +22,8 @@ from scenarioctl.transactions.simulation.dry_run import XcmMessage, refused_expo
 from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import quote_message
+from scenarioctl.transactions.transfer.bridges import check_ethereum_receiver
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer, hub_message
-from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import location_on

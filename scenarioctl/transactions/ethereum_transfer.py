@@ -18,9 +18,8 @@ from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
-from scenarioctl.transactions.transfer.bridges import export_request
+from scenarioctl.transactions.transfer.bridges import check_ethereum_receiver, export_request
 from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
-from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.xcm_versions import shape_location

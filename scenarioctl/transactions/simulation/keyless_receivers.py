@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account
 from scenarioctl.transactions.keyless_accounts import describe_keyless
-from scenarioctl.transactions.transfer.ethereum_receivers import describe_contract
+from scenarioctl.transactions.transfer.bridges import describe_contract
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial

@@ -23,7 +23,7 @@ from scenarioctl.transactions.submission.inclusion import (
     read_events,
     read_heads,
 )
-from scenarioctl.transactions.transfer.claim_call import build_claim
+from scenarioctl.transactions.transfer.xcm_calls import build_claim
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

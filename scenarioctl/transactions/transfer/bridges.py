@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.chains.locations import absolute, across, junctions_of, place_of, read_location, seen_from
 from scenarioctl.chains.trust import accepts_reserve, is_beyond_bridge
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.route_rows import find_row, routes_from
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
 
 #: The chain of each network to which the bridges lead.
@@ -27,6 +29,8 @@ ARRIVING_INSTRUCTIONS = 3
 _SOVEREIGN = b"glblcnsnss/prchn_"
 #: Numbers of XCM's networks.
 _NUMBERS = {"Polkadot": 2, "Kusama": 3}
+#: The contract of Snowbridge on Ethereum (Snowfork/snowbridge, contracts/test/ForkUpgradeForAssetRecovery202510.t.sol, read 2026-11-23).
+_GATEWAY = bytes.fromhex("27ca963c279c93801941e1eb8799c23f407d68e7")
 
 
 def is_bridged(transfer: Transfer) -> bool:
@@ -124,3 +128,20 @@ def export_request(program: Sequence[Any], source: "Chain", destination: "Chain"
         {"ExportMessage": export},
         {"SetTopic": bytes(32)},
     ]
+
+
+def describe_contract(account: bytes, ethereum: "Chain", assets: "Assets") -> str:
+    """Return which contract *account* is, if it is one that passes on nothing that it gets; "" if it isn't known to be one."""
+    if account == _GATEWAY:
+        return "the contract of Snowbridge itself on Ethereum"
+    token = next((each for each in assets.all(ethereum) if each.id == f"0x{account.hex()}"), None)
+    return "" if token is None else f"the contract of {token.display_name} on Ethereum"
+
+
+def check_ethereum_receiver(transfer: Transfer, assets: "Assets") -> None:
+    """Refuse the contracts of tokens and of the bridge as the beneficiary of *transfer* to Ethereum."""
+    ethereum, account = transfer.destination, transfer.beneficiary
+    contract = describe_contract(account, ethereum, assets)
+    if contract:
+        written = ethereum.account_format.format(account, 0)
+        raise InvalidRequest(field="beneficiary", problem=f"{written} is {contract}: what it gets is lost")

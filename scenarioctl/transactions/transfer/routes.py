@@ -32,10 +32,10 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import (
     ENDS,
     check_bridge,
+    check_ethereum_receiver,
     is_bridged,
     send_first,
 )
-from scenarioctl.transactions.transfer.ethereum_receivers import check_ethereum_receiver
 from scenarioctl.transactions.transfer.request import (
     BY_CHECK,
     Transfer,

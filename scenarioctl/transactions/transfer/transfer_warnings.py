@@ -1,11 +1,17 @@
-"""What the signer of a transfer to another chain should know."""
+"""What the signer of a transfer to another chain should know.
 
+`fees.json` has roughly what the chains on a route take out of the amount, for a transfer that is built offline, and says where
+the figures are from; `tools/measure_fees.py` measures them anew.
+"""
+
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.trust import ExecutionFees, trust_of
+from scenarioctl.files import read_document
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.transfer.expected_fees import expected_fees
 from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.ways import Route, came_over_bridge, pays_with_itself
 
@@ -13,7 +19,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.runtime.table import RuntimeTable
 
-
+FEES = Path(__file__).with_name("fees.json")
 #: From this number on, Hydration registers what anybody brings (`SequentialIdOffset` in its runtime).  Such an asset may keep
 #: no account alive, and then Hydration takes a deposit of whoever gets it first.
 _BROUGHT_BY_ANYBODY = 1_000_000
@@ -144,3 +150,18 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
             f"{destination.name} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."
         )
     return warnings
+
+
+def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
+    """Return what the chain between and the last chain take, raw, under the relay chain of *symbol*.
+
+    *route* is `Route.fees_as`.  None if the fees were not measured.
+    """
+    row = _read().get(symbol, {}).get(route)
+    return None if row is None else (row["between"], row["last"])
+
+
+@cache
+def _read() -> dict[str, dict[str, dict[str, int]]]:
+    raw: dict[str, dict[str, dict[str, int]]] = read_document(FEES)["raw"]
+    return raw

@@ -261,3 +261,18 @@ def xcm_pallet(context: TransferContext, method: str) -> str:
     raise refusal(
         context.transfer, f"the runtime {table.spec_name} {table.spec_version} has no call {method}"
     )
+
+
+def build_claim(chain: "Chain", pallet: str, assets: Any, beneficiary: bytes) -> Call:
+    """Return the call of the XCM *pallet* of *chain* that claims *assets*, a VersionedAssets, for *beneficiary*.
+
+    The trap keeps a hash of the assets in one version of XCM, so the call names them in that version.
+    """
+    version = next(iter(assets))
+    account = {"parents": 0, "interior": {"X1": [chain.account_format.junction(beneficiary)]}}
+    location = shape_location(account, int(version[1:]))
+    return Call(
+        pallet=pallet,
+        method="claim_assets",
+        args={"assets": assets, "beneficiary": {version: location}},
+    )
