@@ -73,11 +73,12 @@ def test_offline_the_fee_beyond_the_bridge_is_said_to_be_unknown() -> None:
     assert "trapped" in draft.warnings[1]
 
 
-@pytest.mark.parametrize(("native_fee", "warned"), [(0, True), (10**9, False)])
-def test_a_new_account_may_be_unable_to_hold_a_bridged_asset(native_fee: int, warned: bool) -> None:
+@pytest.mark.parametrize(("fee", "warned"), [(0, True), (10**9, False)])
+def test_a_new_account_may_be_unable_to_hold_a_bridged_asset(fee: int, warned: bool) -> None:
     wanted = transfer("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)", 10**18)
 
-    draft = build_transfer(wanted, bundled("hydraDx"), assets=ASSETS, native_fee=native_fee)
+    beside = (ASSETS.find(wanted.source, 5), fee) if fee else None
+    draft = build_transfer(wanted, bundled("hydraDx"), assets=ASSETS, beside=beside)
 
     assert any("holds no DOT on assetHub" in warning for warning in draft.warnings) == warned
 

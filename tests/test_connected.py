@@ -498,7 +498,7 @@ def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:
 
     for version in (3, 4, 5):
         wanted = replace(transfer, xcm_version=version)
-        draft = build_transfer(wanted, table, assets=app.assets, native_fee=7)
+        draft = build_transfer(wanted, table, assets=app.assets, beside=(app.assets.find(dex, 5), 7))
         assets = table.decode_call(table.encode_call(draft.call)).args["assets"][f"V{version}"]
 
         assert [item["fun"]["Fungible"] for item in assets] == [7, 10**8]

@@ -14,9 +14,11 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime import table as runtime_tables
 from scenarioctl.transactions.transfer.bridges import export_request
-from scenarioctl.transactions.transfer.build import build_transfer, hub_message
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.route_rows import routes_from
 from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.xcm_calls import hub_message
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeNetwork
@@ -38,6 +40,7 @@ from tests.test_ethereum_transfer import (
 )
 
 DEX = REGISTRY.find("hydraDx")
+DOT_THERE = ASSETS.find(DEX, 5)
 ROWS = {location: row for (chain, location), row in routes_from("hydraDx").items() if chain == "ethereum"}
 EXECUTION, DEPOSIT = 50_000_000, 100_000_000
 FEE = DELIVERY + EXECUTION + (DELIVERY + EXECUTION) // 10 + DEPOSIT
@@ -80,7 +83,7 @@ def test_a_call_says_what_it_was_built_from(location: str, amount: int, fee: int
     table = bundled("hydraDx")
     wanted = replace(transfer(location, amount, "hydraDx"), sender=ALICE_KEY)
 
-    draft = build_transfer(wanted, table, assets=ASSETS, native_fee=fee)
+    draft = build_transfer(wanted, table, assets=ASSETS, beside=(DOT_THERE, fee))
 
     call = table.decode_call(table.encode_call(draft.call))
     (version,) = call.args["dest"]
@@ -117,10 +120,10 @@ def tokens(amount: int) -> dict[str, int]:
 
 def sent_to_hub(amount: int = ONE) -> list[Any]:
     wanted = replace(transfer("AAVE", amount, "hydraDx"), sender=ALICE_KEY)
-    message = hub_message(
-        wanted, bundled("hydraDx"), assets=ASSETS, hub_table=bundled("assetHub"), native_fee=FEE
-    )
-    program: list[Any] = message["V5"]
+    route = find_route(wanted, ASSETS, fee_settled=True)
+    assert route.via is not None
+    plan = make_plan(wanted, route, bundled("hydraDx"), bundled("assetHub"))
+    program: list[Any] = hub_message(replace(plan, beside=(DOT_THERE, FEE)), route.via)["V5"]
     return program
 
 

@@ -14,10 +14,12 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime import table as runtime_tables
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.transfer.bridges import export_request
-from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import routes_from
 from scenarioctl.transactions.transfer.routes import can_send, find_route
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
@@ -78,9 +80,9 @@ def test_each_row_is_listed_by_two_and_names_one_token() -> None:
 )
 def test_the_message_has_the_form_that_the_bridge_hub_reads(asset_id: str, first: str, seen: str) -> None:
     """As in snowbridge's converter of its first protocol: any other instruction is Unroutable there."""
-    message = bridge_message(
-        transfer(asset_id, 5), bundled("assetHub"), assets=ASSETS, destination_table=None
-    )
+    wanted = transfer(asset_id, 5)
+    route = find_route(wanted, ASSETS, fee_settled=True)
+    message = arriving_message(make_plan(wanted, route, bundled("assetHub")))
 
     sent = {"id": read_location(seen), "fun": {"Fungible": 5}}
     receiver = {"AccountKey20": {"network": None, "key": KEY}}

@@ -25,10 +25,10 @@ from scenarioctl.transactions.mortality import decode_era, encode_era, era_start
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.relayed_transfer import relayed_call
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import find_route
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_calls import relayed_call
 
 from .conftest import DATA
 
@@ -151,14 +151,18 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         sender=from_hex(vector["sender"]) if "sender" in vector else None,
     )
     other = vector.get("destination_metadata")
+    beside = None
+    if "native_fee" in vector:
+        beside = ASSETS.find(source, "1/Here"), int(vector["native_fee"])
+    if transfer.remote_fee_asset is not None:
+        beside = transfer.remote_fee_asset, int(vector["remote_fee"])
 
     draft = build_transfer(
         transfer,
         table_of(vector["metadata"]),
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
-        native_fee=int(vector.get("native_fee", 0)),
-        remote_fee=int(vector.get("remote_fee", 0)),
+        beside=beside,
         fee_accepted=vector.get("fee_accepted", False),
     )
 
@@ -179,10 +183,9 @@ def test_a_transfer_with_a_relayer_is_the_call_that_polkadot_js_makes(vector: Ve
     )
     table = table_of(vector["metadata"])
     route = find_route(transfer, ASSETS, fee_settled=True)
-    context = TransferContext(transfer=transfer, route=route, table=table, version=5)
     weight = {part: int(value) for part, value in vector["max_weight"].items()}
 
-    assert_call(relayed_call(context, int(vector["fees"]), weight), vector)
+    assert_call(relayed_call(make_plan(transfer, route, table), int(vector["fees"]), weight), vector)
 
 
 @of_kind("swap")

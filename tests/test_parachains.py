@@ -14,12 +14,14 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.connected_transfer import Form, TransferBuilder
+from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.transfer.build import build_candidates
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
+from scenarioctl.transactions.transfer.xcm_calls import build_candidate
 from tests.conftest import DATA, Run
 from tests.messages import says
 from tests.runner import finish
@@ -318,8 +320,9 @@ def test_offline_is_advised_only_where_it_builds_the_transfer(source: str, sende
 
 
 def candidate_forms(builder: TransferBuilder) -> tuple[Form, ...]:
-    drafts = build_candidates(builder.transfer, builder.table, assets=builder.assets)
-    return tuple(Form(draft=draft) for draft in drafts)
+    routes = candidate_routes(builder.transfer, builder.assets)
+    plans = [make_plan(builder.transfer, route, builder.table) for route in routes]
+    return tuple(Form(draft=Draft(call=build_candidate(plan))) for plan in plans)
 
 
 def builder_of(wanted: Transfer, known: Registry, answer: bool | None) -> TransferBuilder:

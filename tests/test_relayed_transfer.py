@@ -14,11 +14,11 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.runtime import table as runtime_tables
 from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.transfer.bridges import export_request
-from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message
+from scenarioctl.transactions.transfer.plan import Plan, make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import TransferType
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_calls import relayed_call, relayed_message
 from tests.conftest import Run
 from tests.messages import Says, says
 from tests.network import FOREIGN_ASSET, FakeNetwork
@@ -57,7 +57,7 @@ QUEUE = "EthereumOutboundQueueV2"
 V2 = ("--relayer-fee", "0.0003", "--sender", ALICE)
 
 
-def context(asset_id: str, amount: int = ONE, fee: int = RELAYER) -> TransferContext:
+def context(asset_id: str, amount: int = ONE, fee: int = RELAYER) -> Plan:
     transfer = Transfer(
         source=HUB,
         destination=ETHER,
@@ -68,7 +68,7 @@ def context(asset_id: str, amount: int = ONE, fee: int = RELAYER) -> TransferCon
         sender=ALICE_KEY,
     )
     route = find_route(transfer, ASSETS, fee_settled=True)
-    return TransferContext(transfer=transfer, route=route, table=bundled("assetHub"), version=5)
+    return make_plan(transfer, route, bundled("assetHub"))
 
 
 @pytest.fixture
@@ -401,7 +401,7 @@ def test_a_check_knows_who_backs_what_the_program_sends(
     hub.api["DryRunApi_dry_run_call"] = call_effects(to_bridge_hub(sent))
     wanted = context(location, 10**9)
 
-    def verdict(tried: TransferContext) -> str:
+    def verdict(tried: Plan) -> str:
         data = tried.table.encode_call(relayed_call(tried, LIMIT, WEIGHT))
         words = ("tx", "check", "--sender", ALICE, "--chain", "assetHub", "0x" + data.hex())
         return str(json.loads(scenarioctl("--json", "--config", str(network.config), *words).out)["verdict"])

@@ -14,15 +14,12 @@ from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.locations import location_order, read_location
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.transfer.build import (
-    build_candidates,
-    build_transfer,
-    native_fee_message,
-    remote_fee_message,
-)
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route
 from scenarioctl.transactions.transfer.ways import resolve
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_candidate
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
@@ -126,9 +123,11 @@ def test_what_is_weighed_deposits_both() -> None:
     asked, table = wanted("hydraDx", "assetHub", 1000085, 5), bundled("hydraDx")
     found = resolve(asked, REGISTRY)
     assert found is not None
-    named = remote_fee_message(asked, found, table, destination_table=None)
-    alone = replace(asked, remote_fee_asset=None)
-    native = native_fee_message(alone, table)
+    pays = asked.remote_fee_asset
+    assert pays is not None
+    plan = replace(make_plan(asked, found, table), beside=(pays, 1))
+    named = arriving_message(plan)
+    native = arriving_message(replace(plan, transfer=replace(asked, remote_fee_asset=None)))
 
     (program,) = named.values()
     deposit = next(item["DepositAsset"] for item in program if "DepositAsset" in item)
@@ -158,9 +157,11 @@ def test_the_check_opens_an_asset_that_only_one_source_lists() -> None:
     """BILL: its row opens by a check, and what pays for it has a row that opens always."""
     asked = wanted("assetHub", "hydraDx", 50000075, 1984)
 
-    (opened,) = build_candidates(asked, bundled("assetHub"), assets=ASSETS, remote_fee=20_000)
+    (route,) = candidate_routes(asked, ASSETS)
+    pays = ASSETS.find(asked.source, 1984)
+    opened = build_candidate(replace(make_plan(asked, route, bundled("assetHub")), beside=(pays, 20_000)))
 
-    assert [item["fun"]["Fungible"] for item in opened.call.args["assets"]["V5"]] == [20_000, AMOUNT]
+    assert [item["fun"]["Fungible"] for item in opened.args["assets"]["V5"]] == [20_000, AMOUNT]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +265,7 @@ def test_both_assets_leave_in_order_and_are_deposited_together(
     sent, pays = (data.draw(st.sampled_from(SENDABLE[ends])) for _ in range(2))
     asked = replace(wanted(*ends, sent.id, pays.id), amount=amount, xcm_version=version, accept_loss=True)
     try:
-        call = build_transfer(asked, bundled(ends[0]), assets=ASSETS, remote_fee=fee).call
+        call = build_transfer(asked, bundled(ends[0]), assets=ASSETS, beside=(pays, fee)).call
     except InvalidRequest:
         arriving = ASSETS.counterpart(pays, asked.destination)
         assert sent == pays or (arriving is not None and arriving.pays_fees is False)

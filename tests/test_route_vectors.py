@@ -17,10 +17,12 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
-from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset
-from scenarioctl.transactions.transfer.routes import check_route
+from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
+from scenarioctl.transactions.transfer.xcm_calls import build_candidate
 from tests.conftest import DATA, SHARED
 from tests.runtimes import ASSETS, REGISTRY
 
@@ -202,14 +204,17 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vect
     check_route(wanted, ASSETS)
     table = table_of(vector)
 
-    pays = int(vector.get("fee_asset_amount", 0)) if wanted.remote_fee_asset is not None else 0
-    compare(build_transfer(wanted, table, assets=ASSETS, remote_fee=pays).call, vector, table)
+    pays = wanted.remote_fee_asset
+    beside = None if pays is None else (pays, int(vector["fee_asset_amount"]))
+    compare(build_transfer(wanted, table, assets=ASSETS, beside=beside).call, vector, table)
 
 
 def compare_tried(vector: Mapping[str, Any]) -> None:
     """Hold the calls that a check tries against the vector's: one of them is the same; none if the vector is forbidden."""
     table = table_of(vector)
-    tried = [draft.call for draft in build_candidates(transfer_of(vector), table, assets=ASSETS)]
+    wanted = transfer_of(vector)
+    plans = [make_plan(wanted, route, table) for route in candidate_routes(wanted, ASSETS)]
+    tried = [build_candidate(replace(plan, last_hop_fee=wanted.amount // 2)) for plan in plans]
     assert tried
     if any(vector.get(mark) for mark in FORBIDDEN):
         encoded = ["0x" + table.encode_call(call).hex() for call in tried]
@@ -249,7 +254,7 @@ def compare_over_hub(wanted: Transfer, vector: Mapping[str, Any], table: Runtime
         replace(wanted, sender=account["AccountId32"]["id"]),
         table,
         assets=ASSETS,
-        native_fee=fee["fun"]["Fungible"],
+        beside=(ASSETS.find(wanted.source, 5), fee["fun"]["Fungible"]),
     )
 
     assert table.decode_call(table.encode_call(draft.call)).args == theirs

@@ -10,9 +10,10 @@ import pytest
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer, check_request
 from scenarioctl.transactions.transfer.ways import Route
-from scenarioctl.transactions.transfer.xcm_calls import RemoteFee, TransferContext, build_call
+from scenarioctl.transactions.transfer.xcm_calls import build_call
 from tests.messages import says
 from tests.runtimes import BOB, RIG, bundled
 
@@ -56,16 +57,16 @@ def test_an_asset_without_location_pays_for_another_one() -> None:
 
 def test_a_teleport_takes_nothing_along() -> None:
     """No such transfer passes the gate.  If one did, nothing may be left out of its call."""
-    context = TransferContext(
+    plan = Plan(
         transfer=wanted("DOT", 1984),
         route=Route(first="Teleport"),
         table=bundled("assetHub"),
         version=5,
-        remote_fee=RemoteFee(location=USDT, arriving=USDT, amount=1, transfer_type="Teleport"),
+        beside=(ASSETS.find(REGISTRY.find("assetHub"), 1984), 1),
     )
 
     with pytest.raises(RuntimeError):
-        build_call(context)
+        build_call(plan)
 
 
 # The ids of config.toml

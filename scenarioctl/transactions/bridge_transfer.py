@@ -15,10 +15,12 @@ from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in, query_delivery, quote_message
 from scenarioctl.transactions.transfer.bridges import arriving_program
-from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import location_on, pays_with_itself
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
 
 if TYPE_CHECKING:
@@ -111,11 +113,11 @@ class _BridgeBuilder:
                     f"{alone}. {native.amount(fee)} beside it would pay, but the sender can spend only {native.amount(held)} on {transfer.source.name}"
                 )
         draft = build_transfer(
-            transfer, self.table, assets=self.assets, destination_table=table, native_fee=fee
+            transfer, self.table, assets=self.assets, destination_table=table, beside=(native, fee)
         )
         said = f"{native.amount(fee)} goes along and pays the fee on {destination.name}, which takes none in {what}. What is left of it is the receiver's."
         message = self._message(table, native_fee=fee)
-        return replace(await self._with_fees(draft, message, said), beside=(native, fee))
+        return await self._with_fees(draft, message, said)
 
     async def _check_trust(self) -> None:
         """Refuse an asset whose reserve is another chain now: the chain that holds it for the other one is asked."""
@@ -126,13 +128,9 @@ class _BridgeBuilder:
         await require_reserve(self.clients, transfer, trusting=trusting, keeper=keeper)
 
     def _message(self, table: "RuntimeTable", native_fee: int = 0) -> dict[str, Any]:
-        return bridge_message(
-            self.transfer,
-            self.table,
-            assets=self.assets,
-            destination_table=table,
-            native_fee=native_fee,
-        )
+        route = find_route(self.transfer, self.assets, fee_settled=True)
+        beside = (self.assets.native(self.transfer.source), native_fee) if native_fee else None
+        return arriving_message(replace(make_plan(self.transfer, route, self.table, table), beside=beside))
 
     async def _execution_fee(self, message: dict[str, Any]) -> int:
         ((version, program),) = message.items()

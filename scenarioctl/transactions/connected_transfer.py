@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
+from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.transfer.build import (
-    build_candidates,
-    build_transfer,
-    last_hop_message,
-    native_fee_message,
-    remote_fee_message,
-)
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import BelowLeast, Transfer, refusal
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route, teleport_asked_for
 from scenarioctl.transactions.transfer.ways import (
@@ -27,13 +23,13 @@ from scenarioctl.transactions.transfer.ways import (
     pays_with_itself,
     resolve,
 )
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_candidate
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
 #: How many times what goes along to pay a fee is what the fee would be now: prices may rise until it is taken.
@@ -187,7 +183,7 @@ class TransferBuilder:
         transfer = self.transfer
         table = await self._destination_table()
         try:
-            message = last_hop_message(transfer, self.table, route=route, destination_table=table)
+            message = arriving_message(make_plan(transfer, route, self.table, table))
             fee = _MARGIN * await quote_message(self.clients(transfer.destination), message)
         except Inconclusive as problem:
             raise ChainUnreachable(
@@ -203,8 +199,8 @@ class TransferBuilder:
 
     async def _build_with_remote_fee(self, sender: bytes | None) -> "Draft":
         beside = await self._quote_remote_fee(sender)
-        draft = self._build(destination_table=await self._destination_table(), remote_fee=beside[1])
-        return replace(draft, warnings=(*draft.warnings, *self.notes), beside=beside)
+        draft = self._build(destination_table=await self._destination_table(), beside=beside)
+        return replace(draft, warnings=(*draft.warnings, *self.notes))
 
     async def _quote_remote_fee(self, sender: bytes | None) -> "tuple[Asset, int]":
         """Return the asset that the transfer names, and how much of it goes along and pays; a *sender* must hold it.
@@ -246,7 +242,9 @@ class TransferBuilder:
                     pays=arriving,
                     receiver=transfer.beneficiary,
                 )
-            message = remote_fee_message(transfer, route, self.table, destination_table=table)
+            message = arriving_message(
+                replace(make_plan(transfer, route, self.table, table), beside=(asset, 1))
+            )
             fee = _MARGIN * (await quote_message(self.clients(destination), message) + deposit)
             # What is left of it is deposited with the rest, and has to be enough to live on there.
             fee += await existential_deposit(self.clients(destination), arriving)
@@ -299,7 +297,7 @@ class TransferBuilder:
                     refusal,
                     advice=f"; with --check and --sender, or with --remote-fee-asset {held.symbol} (remote_fee_asset), a little {held.symbol} of the sender's goes along and pays the fee",
                 )
-            fee = await self._quote_native_fee(table)
+            fee = await self._quote_native_fee(held, table)
             balance = await free_balance(self.clients(transfer.source), held, sender)
             if balance < fee:
                 raise InvalidRequest(
@@ -308,12 +306,12 @@ class TransferBuilder:
         except (Inconclusive, ChainUnreachable):
             # The plain form, and its warning; a check will say what could not be proven.
             return self._build(destination_table=self.known_destination)
-        draft = self._build(destination_table=table, native_fee=fee)
+        draft = self._build(destination_table=table, beside=(held, fee))
         note = f"{to_whole(fee, native.decimals or 0)} {native.symbol} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
         self.notes = (note,)
-        return replace(draft, warnings=(*draft.warnings, note), beside=(held, fee))
+        return replace(draft, warnings=(*draft.warnings, note))
 
-    async def _quote_native_fee(self, destination_table: "RuntimeTable") -> int:
+    async def _quote_native_fee(self, held: "Asset", destination_table: "RuntimeTable") -> int:
         """Return how much of the relay's asset pays on the Asset Hub."""
         from scenarioctl.transactions.simulation.balances import existential_deposit
         from scenarioctl.transactions.simulation.xcm_fees import quote_message
@@ -323,7 +321,8 @@ class TransferBuilder:
             self.assets.native(self.transfer.destination),
         )
         deposit = await existential_deposit(client, native)
-        message = native_fee_message(self.transfer, self.table, destination_table=destination_table)
+        plan = make_plan(self.transfer, Route(first="DestinationReserve"), self.table, destination_table)
+        message = arriving_message(replace(plan, beside=(held, 1)))
         return _MARGIN * await quote_message(client, message) + deposit
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
@@ -374,16 +373,16 @@ class TransferBuilder:
         aside = await self._quote_last_hop(routes[0]) if routes[0].needs_last_hop_fee else None
         if transfer.remote_fee_asset is not None:
             beside = await self._quote_remote_fee(sender)
-            drafts = await self._build_candidates(remote_fee=beside[1], last_hop_fee=aside)
-            return tuple(Form(draft=replace(draft, beside=beside), notes=self.notes) for draft in drafts)
-        alone = await self._build_candidates(last_hop_fee=aside)
+            drafts = await self._build_candidates(routes, beside, last_hop_fee=aside)
+            return tuple(Form(draft=draft, notes=self.notes) for draft in drafts)
+        alone = await self._build_candidates(routes, None, last_hop_fee=aside)
         forms = tuple(Form(draft=draft) for draft in alone)
         held = self.assets.at(transfer.source, "1/Here")
         if held is None or not pays_with_itself(transfer):
             return forms
         hub = transfer.destination.name
         try:
-            fee = await self._quote_native_fee(await self._destination_table())
+            fee = await self._quote_native_fee(held, await self._destination_table())
             balance = await free_balance(self.clients(transfer.source), held, sender)
         except (Inconclusive, ChainUnreachable) as problem:
             self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {hub} could not be asked for ({problem})"
@@ -392,29 +391,23 @@ class TransferBuilder:
         if balance < fee:
             self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {hub}, but the sender can spend {held.amount(balance)} on {transfer.source.name}"
             return forms
-        drafts = await self._build_candidates(native_fee=fee, last_hop_fee=aside)
+        drafts = await self._build_candidates(routes, (held, fee), last_hop_fee=aside)
         note = (
             f"{held.amount(fee)} goes along and pays the fee on {hub}; what is left of it is the receiver's"
         )
-        return (*forms, *(Form(draft=replace(draft, beside=(held, fee)), notes=(note,)) for draft in drafts))
+        return (*forms, *(Form(draft=draft, notes=(note,)) for draft in drafts))
 
     async def _build_candidates(
-        self, *, native_fee: int = 0, remote_fee: int = 0, last_hop_fee: int | None
+        self, routes: Sequence[Route], beside: "tuple[Asset, int] | None", *, last_hop_fee: int | None
     ) -> "tuple[Draft, ...]":
         destination_table = self.known_destination
         # Where it can't be asked for, the check says so.
         with suppress(ChainRefused, ChainUnreachable):
             # Fees are quoted in the XCM version that this one knows.
             destination_table = await self._destination_table()
-        return build_candidates(
-            self.transfer,
-            self.table,
-            assets=self.assets,
-            destination_table=destination_table,
-            native_fee=native_fee,
-            remote_fee=remote_fee,
-            last_hop_fee=last_hop_fee,
-        )
+        plans = [make_plan(self.transfer, route, self.table, destination_table) for route in routes]
+        calls = [build_candidate(replace(plan, beside=beside, last_hop_fee=last_hop_fee)) for plan in plans]
+        return tuple(Draft(call=call, beside=beside) for call in calls)
 
     async def accepted_forms(self, forms: tuple[Form, ...]) -> tuple[Form, ...]:
         """Return those of *forms* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
@@ -467,8 +460,7 @@ class TransferBuilder:
         *,
         destination_table: "RuntimeTable | None",
         last_hop_fee: int | None = None,
-        native_fee: int = 0,
-        remote_fee: int = 0,
+        beside: "tuple[Asset, int] | None" = None,
         fee_accepted: bool = False,
     ) -> "Draft":
         return build_transfer(
@@ -477,8 +469,7 @@ class TransferBuilder:
             assets=self.assets,
             destination_table=destination_table,
             last_hop_fee=last_hop_fee,
-            native_fee=native_fee,
-            remote_fee=remote_fee,
+            beside=beside,
             fee_accepted=fee_accepted,
             sufficient=self.sufficient,
         )

@@ -16,6 +16,8 @@ class Draft:
     call: Call
     #: Sentences for the signer.
     warnings: tuple[str, ...] = ()
+    #: Those of them that stay true once the call was tried.
+    notes: tuple[str, ...] = ()
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False
     #: What a transfer sends beside its amount, to pay on the way: an asset of the source, and the raw amount.

@@ -23,10 +23,12 @@ from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import quote_message
 from scenarioctl.transactions.transfer.bridges import check_ethereum_receiver
-from scenarioctl.transactions.transfer.build import bridge_message, build_transfer, hub_message
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import Plan, make_plan
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import location_on
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message, hub_message
 from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
@@ -75,24 +77,24 @@ class _OverHubBuilder:
         hub_table = await self.clients(hub).table()
         await require_reserve(self.clients, transfer, trusting=hub, keeper=transfer.destination)
         await self._check_way_back(hub_table, sender)
-        delivery, execution = await self._quote(hub_table)
         native = self.assets.native(hub)
-        # What is left of it is the sender's on the Asset Hub, and has to be enough to live on there.
-        deposit = await existential_deposit(self.clients(hub), native)
-        fee = delivery + execution + -(-(delivery + execution) // _RESERVE) + deposit
         held = self.assets.at(transfer.source, native.location)
         if held is None:
             raise refusal(
                 transfer, f"{transfer.source.name} lists no {native.symbol} that could pay on {hub.name}"
             )
+        delivery, execution = await self._quote(hub_table)
+        # What is left of it is the sender's on the Asset Hub, and has to be enough to live on there.
+        deposit = await existential_deposit(self.clients(hub), native)
+        fee = delivery + execution + -(-(delivery + execution) // _RESERVE) + deposit
         await self._check_balances(held, fee, sender)
         await self._try_on_hub(hub_table, fee)
         draft = build_transfer(
-            transfer, self.table, assets=self.assets, destination_table=hub_table, native_fee=fee
+            transfer, self.table, assets=self.assets, destination_table=hub_table, beside=(held, fee)
         )
         said = self._say(held, fee, delivery, execution, sender)
         warnings = (*draft.warnings, *said, say_arrival(transfer, token))
-        return replace(draft, warnings=warnings, beside=(held, fee))
+        return replace(draft, warnings=warnings)
 
     def _check_sender(self) -> bytes:
         """Return the account that signs; InvalidRequest if it isn't known, or if nobody has a key for it on the Asset Hub."""
@@ -139,7 +141,7 @@ class _OverHubBuilder:
     async def _quote(self, hub_table: "RuntimeTable") -> tuple[int, int]:
         """Return what the Asset Hub takes for delivery to Ethereum, and for executing the message, in its native asset."""
         transfer, hub = self.transfer, self.hub
-        home = bridge_message(transfer, self.table, assets=self.assets, destination_table=hub_table)
+        home = arriving_message(self._plan(hub_table))
         delivery = await quote_delivery_to_ethereum(
             self.clients, self.assets, transfer, hub, home, protocol="V1"
         )
@@ -147,7 +149,14 @@ class _OverHubBuilder:
         return delivery, execution
 
     def _hub_message(self, hub_table: "RuntimeTable", fee: int) -> dict[str, Any]:
-        return hub_message(self.transfer, self.table, assets=self.assets, hub_table=hub_table, native_fee=fee)
+        held = self.assets.at(self.transfer.source, self.assets.native(self.hub).location)
+        if held is None:
+            raise RuntimeError(f"{self.transfer.source.name} lists nothing that could pay on {self.hub.name}")
+        return hub_message(replace(self._plan(hub_table), beside=(held, fee)), self.hub)
+
+    def _plan(self, hub_table: "RuntimeTable") -> Plan:
+        route = find_route(self.transfer, self.assets, fee_settled=True)
+        return make_plan(self.transfer, route, self.table, hub_table)
 
     async def _check_balances(self, held: "Asset", fee: int, sender: bytes) -> None:
         transfer = self.transfer

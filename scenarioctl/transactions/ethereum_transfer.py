@@ -19,9 +19,11 @@ from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_delivery
 from scenarioctl.transactions.transfer.bridges import check_ethereum_receiver, export_request
-from scenarioctl.transactions.transfer.build import bridge_message, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
@@ -128,7 +130,9 @@ class EthereumBuilder:
         """Return the call in the form of the protocol; *token* is what arrives."""
         transfer = self.transfer
         draft = build_transfer(transfer, self.table, assets=self.assets, fee_accepted=True)
-        message = bridge_message(transfer, self.table, assets=self.assets, destination_table=None)
+        message = arriving_message(
+            make_plan(transfer, find_route(transfer, self.assets, fee_settled=True), self.table)
+        )
         fee = await self.delivery_fee(message)
         await self.check_export(message)
         if sender is not None:

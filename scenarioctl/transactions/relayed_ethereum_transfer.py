@@ -6,6 +6,7 @@ too little isn't lost: it waits, and anybody can add to its fee or relay it.  Re
 cb16c0820 and Snowfork/snowbridge 7f9f3f078.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
@@ -16,16 +17,11 @@ from scenarioctl.transactions.ethereum_transfer import EthereumBuilder, say_arri
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.xcm_fees import query_weight, weight_fee
-from scenarioctl.transactions.transfer.relayed_transfer import (
-    XCM_VERSION,
-    relayed_call,
-    relayed_message,
-    relayed_program,
-)
+from scenarioctl.transactions.transfer.build import draft_plan
+from scenarioctl.transactions.transfer.plan import Plan, make_plan
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.routes import find_route
-from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_calls import RELAYED_XCM_VERSION, relayed_message, relayed_program
 from scenarioctl.transactions.transfer.xcm_versions import known_xcm_versions
 
 if TYPE_CHECKING:
@@ -62,14 +58,14 @@ async def build_relayed_transfer(
 
     InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
     """
-    if transfer.xcm_version not in (None, XCM_VERSION):
+    if transfer.xcm_version not in (None, RELAYED_XCM_VERSION):
         raise InvalidRequest(
             field="xcm_version",
-            problem=f"{transfer.xcm_version} cannot be combined with relayer_fee: Snowbridge V2 needs XCM {XCM_VERSION}",
-            expected=f"{XCM_VERSION} or none",
+            problem=f"{transfer.xcm_version} cannot be combined with relayer_fee: Snowbridge V2 needs XCM {RELAYED_XCM_VERSION}",
+            expected=f"{RELAYED_XCM_VERSION} or none",
         )
-    if XCM_VERSION not in known_xcm_versions(table):
-        raise refusal(transfer, f"Snowbridge V2 needs XCM {XCM_VERSION}, which {table} doesn't know")
+    if RELAYED_XCM_VERSION not in known_xcm_versions(table):
+        raise refusal(transfer, f"Snowbridge V2 needs XCM {RELAYED_XCM_VERSION}, which {table} doesn't know")
     return await _RelayedBuilder(clients, assets, transfer, table).build(transfer.sender)
 
 
@@ -82,34 +78,18 @@ class _RelayedBuilder(EthereumBuilder):
         if relayer_fee is None or sender is None:
             raise ValueError("a transfer by Snowbridge's second protocol has a relayer fee of its sender")
         await self._check_mode()
-        context = TransferContext(
-            transfer=transfer,
-            route=find_route(transfer, self.assets, fee_settled=True),
-            table=self.table,
-            version=XCM_VERSION,
-        )
-        message = relayed_message(context)
+        route = find_route(transfer, self.assets, fee_settled=True)
+        plan = replace(make_plan(transfer, route, self.table), fee_settled=True)
+        message = relayed_message(plan)
         client = self.clients(transfer.source)
-        weight = await query_weight(client, {f"V{XCM_VERSION}": relayed_program(context, 1)})
-        fees = await self._fees(context, message, weight)
+        weight = await query_weight(client, {f"V{RELAYED_XCM_VERSION}": relayed_program(plan, 1)})
+        fees = await self._fees(plan, message, weight)
         await self.check_export(message)
         await self._check_balances(sender, relayer_fee, fees)
-        call = relayed_call(
-            context, fees.limit, {part: _more(value, _WEIGHT_PERCENT_MORE) for part, value in weight.items()}
-        )
-        general = transfer_warnings(
-            transfer,
-            context.route,
-            self.assets,
-            None,
-            last_hop_fee=0,
-            fee_settled=True,
-            pays_beside=True,
-            brings_native=False,
-            sufficient=False,
-        )
-        warnings = (*general, *self._say(relayer_fee, fees), say_arrival(transfer, token))
-        return Draft(call=call, warnings=warnings, beside=(self.ether, relayer_fee))
+        heavier = {part: _more(value, _WEIGHT_PERCENT_MORE) for part, value in weight.items()}
+        notes = (*self._say(relayer_fee, fees), say_arrival(transfer, token))
+        plan = replace(plan, beside=(self.ether, relayer_fee), limits=(fees.limit, heavier), notes=notes)
+        return draft_plan(plan, self.assets)
 
     @property
     def ether(self) -> "Asset":
@@ -129,10 +109,10 @@ class _RelayedBuilder(EthereumBuilder):
                 f"the bridge is closed for now: SnowbridgeSystemFrontend.ExportOperatingMode of {self.transfer.source.name} is {mode}",
             )
 
-    async def _fees(self, context: TransferContext, message: dict[str, Any], weight: Any) -> _Fees:
+    async def _fees(self, plan: Plan, message: dict[str, Any], weight: Any) -> _Fees:
         client = self.clients(self.transfer.source)
         delivery = await self.delivery_fee(message)
-        price = context.versioned(context.asset_id(self.native.location))
+        price = plan.versioned(plan.asset_id(self.native.location))
         execution = await weight_fee(client, weight, price)
         # What comes back has to be enough to be deposited.
         least = await existential_deposit(client, self.native)

@@ -30,10 +30,11 @@ from scenarioctl.transactions.transfer.bridges import (
     arriving_program,
     sovereign_account_beyond,
 )
-from scenarioctl.transactions.transfer.build import build_transfer, native_remote_fee
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message, build_call
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_call
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
@@ -150,12 +151,12 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
         beneficiary=fresh(32),
     )
     # The gate would refuse some of these assets; their form is the one of those that it lets through.
-    context = TransferContext(
+    context = Plan(
         transfer=transfer,
         route=Route(first=first),
         table=finish(client.table()),
         version=5,
-        remote_fee=None if asset == "native" else native_remote_fee(transfer, Route(first=first), 10**11),
+        beside=None if asset == "native" else (hubs.app.assets.native(hubs.hub), 10**11),
     )
 
     hop = finish(
@@ -164,7 +165,7 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
 
     assert (hop.failure, hop.unknown) == ("", "")
     (message,) = hop.sent
-    weighed = bridge_message(context)["V5"]
+    weighed = arriving_message(context)["V5"]
     # Less the topics, the router's and ours.
     assert message.program[ARRIVING_INSTRUCTIONS:-1] == weighed[:-1]
     (fee,) = finish(delivery_fees(client, message))

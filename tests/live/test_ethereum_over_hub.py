@@ -10,10 +10,10 @@ import pytest
 
 from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
-from scenarioctl.transactions.transfer.build import native_remote_fee
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext, build_call, hub_message
+from scenarioctl.transactions.transfer.xcm_calls import build_call, hub_message
 from tests.live.recorder import fresh
 from tests.live.setup import blocks_after, credit_of, send
 from tests.live.test_bridged_assets import ALICE, AMOUNT, EtherNetwork, network
@@ -28,7 +28,7 @@ FEE = 10**12
 
 
 @pytest.fixture
-def context(network: EtherNetwork) -> TransferContext:
+def context(network: EtherNetwork) -> Plan:
     """Return what a transfer of ether to Ethereum is built from; there is ether to send."""
     back = network.draft("liveHub", "liveDex", "ETH", 3 * AMOUNT, to=ALICE.public_key)
     assert network.arrived(back, "liveDex", "ETH", ALICE.public_key)
@@ -45,8 +45,8 @@ def context(network: EtherNetwork) -> TransferContext:
         first="DestinationReserve", via=replace(hub, consensus="Polkadot"), onward="DestinationReserve"
     )
     table = finish(app.client(dex).table())
-    pays = native_remote_fee(transfer, route, FEE)
-    return TransferContext(transfer=transfer, route=route, table=table, version=5, remote_fee=pays)
+    pays = app.assets.find(dex, "1/Here")
+    return Plan(transfer=transfer, route=route, table=table, version=5, beside=(pays, FEE))
 
 
 def holdings(network: EtherNetwork, account: bytes) -> tuple[int, int]:
@@ -57,9 +57,7 @@ def holdings(network: EtherNetwork, account: bytes) -> tuple[int, int]:
     return native, ether
 
 
-def test_what_does_not_go_on_becomes_the_senders_there(
-    network: EtherNetwork, context: TransferContext
-) -> None:
+def test_what_does_not_go_on_becomes_the_senders_there(network: EtherNetwork, context: Plan) -> None:
     """Of a sender that had no account there."""
     app, dex, hub = network.app, network.dex, network.hub
     sender = context.transfer.sender
@@ -76,9 +74,7 @@ def test_what_does_not_go_on_becomes_the_senders_there(
     assert 0.9 * FEE < native < FEE
 
 
-def test_the_message_of_the_exchange_is_the_one_that_is_tried(
-    network: EtherNetwork, context: TransferContext
-) -> None:
+def test_the_message_of_the_exchange_is_the_one_that_is_tried(network: EtherNetwork, context: Plan) -> None:
     app, dex, hub = network.app, network.dex, network.hub
 
     network.price()

@@ -15,10 +15,10 @@ from scenarioctl.operations.transaction_checks import CheckTransaction, find_che
 from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_weight, weight_fee
-from scenarioctl.transactions.transfer.relayed_transfer import relayed_call, relayed_message, relayed_program
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_calls import relayed_call, relayed_message, relayed_program
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.recorder import fresh
 from tests.live.test_bridges import ALICE, NATIVE, Hubs, hubs
@@ -33,7 +33,7 @@ AMOUNT, FEE = 10**12, 10**9
 HELD = {"balance": 2 * AMOUNT, "status": "Liquid", "reason": "Consumer", "extra": None}
 
 
-def context(hubs: Hubs, location: str, first: TransferType) -> TransferContext:
+def context(hubs: Hubs, location: str, first: TransferType) -> Plan:
     """Return a transfer of the asset at *location* seen from the Asset Hub, all of whose assets Alice gets."""
     fee_place = place_of(hubs.other, hubs.hub)
     hubs.store("PolkadotXcm", "SupportedVersion", [5, {"V5": read_location(fee_place)}], 5)
@@ -53,7 +53,7 @@ def context(hubs: Hubs, location: str, first: TransferType) -> TransferContext:
         sender=ALICE.public_key,
     )
     table = finish(hubs.app.client(hubs.hub).table())
-    return TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)
+    return Plan(transfer=transfer, route=Route(first=first), table=table, version=5)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from scenarioctl.chains.locations import place_of
 from scenarioctl.chains.registry import Chain
 from scenarioctl.transactions.simulation.dry_run import refused_export
 from scenarioctl.transactions.transfer.bridges import export_request
-from scenarioctl.transactions.transfer.relayed_transfer import relayed_message
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
-from scenarioctl.transactions.transfer.xcm_calls import TransferContext, bridge_message
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message, relayed_message
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.runner import finish
@@ -39,9 +39,7 @@ def ethereum(live_app: Application, system_chains: list[Live]) -> Chain:
     return ethereum if table.spec_name == "bridge-hub-polkadot" else replace(ethereum, consensus=SEPOLIA)
 
 
-def context(
-    app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType
-) -> TransferContext:
+def context(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> Plan:
     """Return the transfer of an asset at *location* seen from *hub*, in the latest XCM."""
     asset = replace(app.assets.native(hub), id=location, kind="foreign", location=location)
     transfer = Transfer(
@@ -54,12 +52,12 @@ def context(
         sender=fresh(32),
     )
     table = finish(app.client(hub).table())
-    return TransferContext(transfer=transfer, route=Route(first=first), table=table, version=5)
+    return Plan(transfer=transfer, route=Route(first=first), table=table, version=5)
 
 
 def program(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
     """Return the message of Snowbridge's first protocol, which has nothing for a relayer."""
-    built: list[Any] = bridge_message(context(app, hub, ethereum, location, first))["V5"]
+    built: list[Any] = arriving_message(context(app, hub, ethereum, location, first))["V5"]
     return built
 
 

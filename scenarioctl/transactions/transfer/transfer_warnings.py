@@ -12,12 +12,12 @@ from scenarioctl.chains.trust import ExecutionFees, trust_of
 from scenarioctl.files import read_document
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer, below_least
-from scenarioctl.transactions.transfer.ways import Route, came_over_bridge, pays_with_itself
+from scenarioctl.transactions.transfer.ways import came_over_bridge, pays_with_itself
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.runtime.table import RuntimeTable
 
 FEES = Path(__file__).with_name("fees.json")
 #: From this number on, Hydration registers what anybody brings (`SequentialIdOffset` in its runtime).  Such an asset may keep
@@ -25,23 +25,9 @@ FEES = Path(__file__).with_name("fees.json")
 _BROUGHT_BY_ANYBODY = 1_000_000
 
 
-def transfer_warnings(
-    transfer: Transfer,
-    route: Route,
-    assets: "Assets",
-    destination_table: "RuntimeTable | None",
-    *,
-    last_hop_fee: int,
-    fee_settled: bool,
-    pays_beside: bool,
-    brings_native: bool,
-    sufficient: bool,
-) -> tuple[str, ...]:
-    """Return one sentence each.
-
-    *last_hop_fee* is measured, raw, and 0 if it is not.  With *pays_beside* another asset goes along and pays, with
-    *brings_native* the destination's native one; *sufficient* says that the asset keeps an account alive there by itself.
-    """
+def transfer_warnings(plan: Plan, assets: "Assets") -> tuple[str, ...]:
+    """Return one sentence each; BelowLeast if less arrives than an account can hold."""
+    transfer = plan.transfer
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     warnings = []
     if arriving is None:
@@ -49,25 +35,29 @@ def transfer_warnings(
             f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}. If it doesn't, the transfer is trapped there."
         )
     else:
-        warnings += _small_amount(
-            transfer, route, assets, arriving, destination_table, last_hop_fee, pays_beside
-        )
+        warnings += _small_amount(plan, assets, arriving)
         # The native asset beside it lets the receiver's account live; over the bridge that is a foreign one too.
         needs_native = arriving.kind == "foreign" or (
             arriving.kind == "assets" and transfer.remote_fee_asset is not None
         )
-        if needs_native and not sufficient and (not brings_native or is_bridged(transfer)):
+        if needs_native and not plan.sufficient and (not _brings_native(plan) or is_bridged(transfer)):
             destination = transfer.destination
             warnings.append(
                 f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
             )
         # What another asset pays for was asked for its deposit.
-        if not pays_beside and _may_take_deposit(transfer, arriving):
+        if plan.beside is None and _may_take_deposit(transfer, arriving):
             destination = transfer.destination
             warnings.append(
                 f"A receiver who holds no {arriving.display_name} on {destination.name} yet may have to pay a deposit of 1.1 {destination.symbol} there. If they can't, the transfer is trapped there."
             )
-    return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
+    return (*warnings, *_fee_warnings(transfer, fee_settled=plan.fee_settled))
+
+
+def _brings_native(plan: Plan) -> bool:
+    """Tell whether the destination's native asset goes along, which lets an account live there."""
+    facts, pays = trust_of(plan.transfer.destination), plan.remote_fee
+    return facts is not None and pays is not None and pays.arriving == facts.native
 
 
 def _may_take_deposit(transfer: Transfer, arriving: "Asset") -> bool:
@@ -80,29 +70,23 @@ def _may_take_deposit(transfer: Transfer, arriving: "Asset") -> bool:
     )
 
 
-def _small_amount(
-    transfer: Transfer,
-    route: Route,
-    assets: "Assets",
-    arriving: "Asset",
-    destination_table: "RuntimeTable | None",
-    last_hop_fee: int,
-    pays_beside: bool,
-) -> list[str]:
+def _small_amount(plan: Plan, assets: "Assets", arriving: "Asset") -> list[str]:
     """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly.
 
-    BelowLeast if it doesn't reach it, less fees that were measured.  With *pays_beside* no fee is taken of it.
+    BelowLeast if it doesn't reach it, less fees that were measured.
     """
-    deposit = known_deposit(arriving, destination_table)
+    transfer = plan.transfer
+    deposit = known_deposit(arriving, plan.destination_table)
     if deposit is None:
         return []
     relay = assets.registry.relay_of(transfer.source)
-    expected = None if relay is None else expected_fees(relay.symbol, route.fees_as)
-    if pays_beside:
+    expected = None if relay is None else expected_fees(relay.symbol, plan.route.fees_as)
+    if plan.beside is not None:
+        # No fee is taken of the amount.
         expected = 0, 0
     kept = 0 if transfer.receiver_holds else deposit
     # Where nobody measured the fees, they are guessed to be less than the deposit.
-    fees = deposit if expected is None else expected[0] + max(expected[1], last_hop_fee)
+    fees = deposit if expected is None else expected[0] + max(expected[1], plan.last_hop_fee or 0)
     least = fees + max(kept, 1)
     if transfer.amount >= least:
         return []

@@ -1,0 +1,113 @@
+"""The plan of a transfer between two chains: its way, and who pays on it with what.  Its call is built from nothing else."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import place_of, read_location
+from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.ways import Route, TransferType, location_on
+from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version, shape_location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteFee:
+    """What goes along with the asset, and pays for execution on the destination."""
+
+    #: Its location as the source sees it, and as the destination does.
+    location: str
+    arriving: str
+    #: Raw.
+    amount: int
+    #: How it goes there.
+    transfer_type: TransferType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A transfer on a way that the reserve gate found, or on one that only a check may open."""
+
+    transfer: Transfer
+    route: Route
+    #: The runtime of the source.
+    table: "RuntimeTable"
+    #: Of XCM.
+    version: int
+    #: The runtime that reads the message, if it is known.
+    destination_table: "RuntimeTable | None" = None
+    #: Set aside for the last hop of a route over another chain, raw; None if no chain was asked for it.
+    last_hop_fee: int | None = None
+    #: Sent beside the asset to pay on the way, an asset of the source and the raw amount; None if the asset itself pays.
+    beside: "tuple[Asset, int] | None" = None
+    #: Whether it is known that the destination takes its fee in what pays.
+    fee_settled: bool = False
+    #: Whether the asset is known to keep an account on the destination alive by itself.
+    sufficient: bool = False
+    #: What a program of the sender's own may spend on the source, raw, and weigh; None for a transfer without one.
+    limits: "tuple[int, Mapping[str, int]] | None" = None
+    #: What the way costs, one sentence each.
+    notes: tuple[str, ...] = ()
+
+    @property
+    def remote_fee(self) -> RemoteFee | None:
+        if self.beside is None:
+            return None
+        transfer, (asset, amount) = self.transfer, self.beside
+        if transfer.remote_fee_asset is not None:
+            transfer_type = self.route.first
+        else:
+            # The Asset Hub is the reserve of the relay chain's asset: for every parachain, and for the Asset Hub beyond the bridge.
+            is_crossed = is_bridged(transfer) and not self.route.goes_home_over_hub
+            transfer_type = "LocalReserve" if is_crossed else "DestinationReserve"
+        return RemoteFee(
+            location=asset.location,
+            arriving=location_on(replace(transfer, asset=asset), transfer.destination),
+            amount=amount,
+            transfer_type=transfer_type,
+        )
+
+    def location(self, text: str) -> Any:
+        return shape_location(read_location(text), self.version)
+
+    def versioned(self, value: Any) -> dict[str, Any]:
+        return {f"V{self.version}": value}
+
+    def asset(self, location: str, amount: int) -> dict[str, Any]:
+        return {"id": self.asset_id(location), "fun": {"Fungible": amount}}
+
+    def asset_id(self, location: str) -> Any:
+        return {"Concrete": self.location(location)} if self.version == 3 else self.location(location)
+
+    def asset_on(self, chain: "Chain") -> str:
+        """Return the location of the asset as *chain* sees it."""
+        return location_on(self.transfer, chain)
+
+    def chain(self, chain: "Chain", viewer: "Chain") -> Any:
+        """Return the location of *chain* as *viewer* sees it."""
+        return self.location(place_of(chain, viewer))
+
+    def account(self, chain: "Chain", account: bytes) -> Any:
+        """Return the location of *account* as its *chain* sees it."""
+        interior = {"X1": [chain.account_format.junction(account)]}
+        return shape_location({"parents": 0, "interior": interior}, self.version)
+
+    @property
+    def beneficiary(self) -> Any:
+        return self.account(self.transfer.destination, self.transfer.beneficiary)
+
+
+def make_plan(
+    transfer: Transfer, route: Route, table: "RuntimeTable", destination_table: "RuntimeTable | None" = None
+) -> Plan:
+    """Return the plan of *transfer* by *route*, in the highest version of XCM that both runtimes know; nothing in it is priced."""
+    version = choose_xcm_version(transfer, table, destination_table)
+    return Plan(
+        transfer=transfer, route=route, table=table, version=version, destination_table=destination_table
+    )
