@@ -13,11 +13,10 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.connected_transfer import Form, TransferBuilder
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.simulation.para_ids import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.transfer.plan import make_plan
+from scenarioctl.transactions.transfer.plan import Plan, make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
@@ -224,17 +223,17 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     destination = "own" if source == "assetHub" else "assetHub"
     wanted = transfer(source, destination, asset, known)
     builder = builder_of(wanted, known, answer)
-    forms = candidate_forms(builder)
-    assert len(forms) == 2
+    plans = candidate_plans(builder)
+    assert len(plans) == 2
     if answer is None:
         with pytest.raises(ChainUnreachable) as unknown:
-            finish(builder.accepted_forms(forms))
+            finish(builder.accepted_plans(plans))
         assert str(unknown.value) == says("assetHub", "own", "teleport")
         return
 
-    (form,) = finish(builder.accepted_forms(forms))
+    (plan,) = finish(builder.accepted_plans(plans))
 
-    assert (form.draft.call.args["assets_transfer_type"] == "Teleport") == answer
+    assert (build_candidate(plan).args["assets_transfer_type"] == "Teleport") == answer
 
 
 @pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")])
@@ -251,14 +250,14 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     with pytest.raises(InvalidRequest) as closed:
         find_route(wanted, Assets(known), fee_settled=True)
     assert str(closed.value) == says("MYTH", "assetHub", "ForeignAssets.Reserves", "--check")
-    forms = candidate_forms(builder)
-    assert [form.draft.call.args["assets_transfer_type"] for form in forms] == ["Teleport"]
+    plans = candidate_plans(builder)
+    assert [build_candidate(plan).args["assets_transfer_type"] for plan in plans] == ["Teleport"]
 
     if answer:
-        assert finish(builder.accepted_forms(forms)) == forms
+        assert finish(builder.accepted_plans(plans)) == plans
         return
     with pytest.raises(InvalidRequest) as refused:
-        finish(builder.accepted_forms(forms))
+        finish(builder.accepted_plans(plans))
     assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
 
 
@@ -281,9 +280,9 @@ def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: b
         known_destination=bundled("assetHub"),
     )
 
-    (form,) = finish(builder._forms(BOB, candidate_routes(wanted, Assets(known))))
+    (plan,) = finish(builder._pricing(BOB).price_ways(candidate_routes(wanted, Assets(known))))
 
-    assert list(form.draft.call.args["dest"]) == [version]
+    assert list(build_candidate(plan).args["dest"]) == [version]
 
 
 @pytest.mark.parametrize(
@@ -312,17 +311,16 @@ def test_offline_is_advised_only_where_it_builds_the_transfer(source: str, sende
 
     with pytest.raises(ChainUnreachable) as unknown:
         if source == "people":
-            finish(builder._forms(BOB, candidate_routes(wanted, builder.assets)))
+            finish(builder._pricing(BOB).price_ways(candidate_routes(wanted, builder.assets)))
         finish(builder.build(sender))
 
     assert str(unknown.value) == says("last hop", "it went away")
     assert ("--offline" in str(unknown.value)) == (sender is None)
 
 
-def candidate_forms(builder: TransferBuilder) -> tuple[Form, ...]:
+def candidate_plans(builder: TransferBuilder) -> list[Plan]:
     routes = candidate_routes(builder.transfer, builder.assets)
-    plans = [make_plan(builder.transfer, route, builder.table) for route in routes]
-    return tuple(Form(draft=Draft(call=build_candidate(plan))) for plan in plans)
+    return [make_plan(builder.transfer, route, builder.table) for route in routes]
 
 
 def builder_of(wanted: Transfer, known: Registry, answer: bool | None) -> TransferBuilder:

@@ -27,14 +27,12 @@ def build_transfer(
     last_hop_fee: int | None = None,
     beside: "tuple[Asset, int] | None" = None,
     fee_accepted: bool = False,
-    sufficient: bool = False,
 ) -> Draft:
     """Return the call that makes *transfer*, on the runtime *table* of its source, without asking a chain.
 
     XCM is written in the highest version that both runtimes know, unless the transfer names one; without
     *destination_table* in the highest that the source knows.  *last_hop_fee* and *beside* are those of a `Plan`, and
-    *fee_accepted* and *sufficient* say that the destination takes its fee in the asset, and that the asset keeps an account alive
-    there.  InvalidRequest says why a transfer cannot be made
+    *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why a transfer cannot be made
     safely.  A transfer from a parachain to Ethereum needs its sender and what goes along.
     """
     check_request(transfer)
@@ -52,10 +50,7 @@ def build_transfer(
     settled = beside is not None or fee_accepted
     route = find_route(transfer, assets, fee_settled=settled)
     plan = make_plan(transfer, route, table, destination_table)
-    return draft_plan(
-        replace(plan, last_hop_fee=last_hop_fee, beside=beside, fee_settled=settled, sufficient=sufficient),
-        assets,
-    )
+    return draft_plan(replace(plan, last_hop_fee=last_hop_fee, beside=beside, fee_settled=settled), assets)
 
 
 def draft_plan(plan: Plan, assets: "Assets") -> Draft:

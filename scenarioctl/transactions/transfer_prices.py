@@ -1,0 +1,297 @@
+"""What the chains on the way of a transfer take for it now, and what pays that: the prices of its plan.
+
+What goes along, and what is set aside, may have to pay more when the message gets there: margins say how much more.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import place_of, read_location
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, is_sufficient
+from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
+from scenarioctl.transactions.simulation.reserves import require_reserve
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.xcm_fees import (
+    HopFee,
+    accepts_fees_in,
+    query_delivery,
+    quote_message,
+)
+from scenarioctl.transactions.transfer.bridges import arriving_program, is_bridged
+from scenarioctl.transactions.transfer.plan import Plan, make_plan
+from scenarioctl.transactions.transfer.request import Transfer, below_least
+from scenarioctl.transactions.transfer.ways import Route, pays_with_itself
+from scenarioctl.transactions.transfer.xcm_calls import arriving_message
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.simulation.runtime_api import Clients
+
+#: How many times what a destination takes for executing the message goes along, or is set aside.
+_TIMES = 2
+
+
+@contextmanager
+def asking(what: str, *, advice: str = "") -> Iterator[None]:
+    """Raise ChainUnreachable, with *advice*, if a chain doesn't tell *what* is asked for here."""
+    try:
+        yield
+    except Inconclusive as problem:
+        raise ChainUnreachable(f"{what} could not be asked for ({problem})", advice=advice) from None
+
+
+def more(value: int, percent: int) -> int:
+    """Return *value* with so many percent added, rounded up."""
+    return -(-value * (100 + percent) // 100)
+
+
+@dataclass
+class Pricing:
+    """Asks the chains on the way of one transfer."""
+
+    clients: "Clients"
+    assets: "Assets"
+    transfer: Transfer
+    #: Of the source.
+    table: "RuntimeTable"
+    #: What is known of the destination's table without asking.
+    known_destination: "RuntimeTable | None" = None
+    #: Must hold what goes along; None: nobody was named.
+    sender: bytes | None = None
+    #: Why a plan that might have arrived could not be made, if there is one, and whether a chain failed to tell.
+    untried: str = ""
+    is_untold: bool = False
+
+    async def price(self, route: Route) -> Plan:
+        """Return the plan by *route*, with what pays on the way, and what that costs in its notes.
+
+        InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
+        """
+        transfer = self.transfer
+        is_crossing, is_named = is_bridged(transfer), transfer.remote_fee_asset is not None
+        if not (is_crossing or is_named or route.needs_last_hop_fee):
+            try:
+                return await self._pay_on_hub(await self._make_plan(route))
+            except (Inconclusive, ChainUnreachable):
+                # The plain form, and its warning; a check will say what could not be proven.
+                return make_plan(transfer, route, self.table, self.known_destination)
+        plan = await self._make_plan(route)
+        if is_crossing:
+            with asking(
+                f"what {transfer.asset.display_name} costs from {transfer.source.name} over the bridge to {transfer.destination.name}"
+            ):
+                return await self._cross_bridge(plan)
+        return await (self._bring_named(plan) if is_named else self._set_aside(plan))
+
+    async def price_ways(self, routes: Sequence[Route]) -> tuple[Plan, ...]:
+        """Return the plans to try: with the asset that the transfer names to pay, else alone, then with the relay's asset beside it."""
+        transfer, destination = self.transfer, self.transfer.destination
+        table = self.known_destination
+        # Where it can't be asked for, the check says so.
+        with suppress(ChainRefused, ChainUnreachable):
+            # Fees are quoted in the XCM version that this one knows.
+            table = await self.clients(destination).table()
+        plans = [make_plan(transfer, route, self.table, table) for route in routes]
+        if routes[0].needs_last_hop_fee:
+            aside = (await self._set_aside(plans[0])).last_hop_fee
+            plans = [replace(plan, last_hop_fee=aside) for plan in plans]
+        if transfer.remote_fee_asset is not None:
+            paid = await self._bring_named(plans[0])
+            return tuple(replace(plan, beside=paid.beside, notes=paid.notes) for plan in plans)
+        held = self.assets.at(transfer.source, "1/Here")
+        if held is None or not pays_with_itself(transfer):
+            return tuple(plans)
+        try:
+            fee = await self._quote_beside(plans[0], held, self.assets.native(destination))
+            balance = await self._spendable(held)
+        except (Inconclusive, ChainUnreachable) as problem:
+            self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {destination.name} could not be asked for ({problem})"
+            self.is_untold = True
+            return tuple(plans)
+        if balance < fee:
+            self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {destination.name}, but the sender can spend {held.amount(balance)} on {transfer.source.name}"
+            return tuple(plans)
+        note = f"{held.amount(fee)} goes along and pays the fee on {destination.name}; what is left of it is the receiver's"
+        return (*plans, *(replace(plan, beside=(held, fee), notes=(note,)) for plan in plans))
+
+    async def _make_plan(self, route: Route) -> Plan:
+        table = await self.clients(self.transfer.destination).table()
+        return make_plan(self.transfer, route, self.table, table)
+
+    async def _set_aside(self, plan: Plan) -> Plan:
+        """Set the fee of the last hop aside, out of the amount."""
+        transfer = self.transfer
+        ends = f"{transfer.source.name} to {transfer.destination.name}"
+        # A check, and the largest amount, are refused offline.
+        advice = "; --offline sets half of the amount aside for it" if self.sender is None else ""
+        with asking(f"what the last hop of {ends} costs", advice=advice):
+            fee = _TIMES * await self._execution_fee(plan)
+        if transfer.amount <= fee:
+            raise InvalidRequest(
+                field="amount",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {transfer.asset.amount(fee)} is set aside for the last hop's fee alone",
+            )
+        return replace(plan, last_hop_fee=fee)
+
+    async def _bring_named(self, plan: Plan) -> Plan:
+        """Bring the asset that the transfer names to pay; InvalidRequest if the destination takes no fees in it now."""
+        transfer, destination = self.transfer, self.transfer.destination
+        asset = transfer.remote_fee_asset
+        arriving = None if asset is None else self.assets.counterpart(asset, destination)
+        if asset is None or arriving is None:
+            raise RuntimeError(f"the reserve gate let {transfer.asset.label} pass without what pays for it")
+        named = f"remote_fee_asset {asset.label}"
+        client = self.clients(destination)
+        sufficient, deposit = False, 0
+        with asking(f"how much of {named} pays on {destination.name}"):
+            if not await accepts_fees_in(client, plan.version, arriving.location):
+                raise InvalidRequest(
+                    field=named,
+                    problem=f"can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there",
+                )
+            sent = self.assets.counterpart(transfer.asset, destination)
+            if sent is not None:
+                sufficient = await is_sufficient(client, sent)
+                deposit = await receiver_deposit(
+                    client, self.assets, asset=sent, pays=arriving, receiver=transfer.beneficiary
+                )
+            fee = await self._quote_beside(plan, asset, arriving) + _TIMES * deposit
+            held = fee if self.sender is None else await self._spendable(asset)
+        if held < fee:
+            raise InvalidRequest(
+                field=named,
+                problem=f": {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}",
+            )
+        notes: tuple[str, ...] = (
+            f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",
+        )
+        if deposit:
+            notes += (
+                f"The receiver holds no {transfer.asset.display_name} on {destination.name} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
+            )
+        return replace(plan, beside=(asset, fee), fee_settled=True, sufficient=sufficient, notes=notes)
+
+    async def _pay_on_hub(self, plan: Plan) -> Plan:
+        """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
+        transfer, source, hub = self.transfer, self.transfer.source, self.transfer.destination
+        if self.assets.counterpart(transfer.asset, hub) is not None and await self._takes_fees_in_sent(plan):
+            return replace(plan, fee_settled=True)
+        native = self.assets.native(hub)
+        what = transfer.asset.display_name
+        alone = f"{what} cannot be sent alone from {source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
+        held = self.assets.at(source, native.location)
+        if held is None:
+            raise InvalidRequest(f"{alone}; {source.name} lists no {native.symbol} that could pay")
+        if self.sender is None:
+            raise InvalidRequest(
+                alone,
+                advice=f"; with --check and --sender, or with --remote-fee-asset {held.symbol} (remote_fee_asset), a little {held.symbol} of the sender's goes along and pays the fee",
+            )
+        fee = await self._quote_beside(plan, held, native)
+        balance = await self._spendable(held)
+        if balance < fee:
+            raise InvalidRequest(
+                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {source.name}"
+            )
+        note = f"{native.amount(fee)} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
+        return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
+
+    async def _cross_bridge(self, plan: Plan) -> Plan:
+        """Cross the bridge between Polkadot and Kusama.
+
+        What the source takes for delivery comes from the sender's account, beside the amount; what the destination takes comes
+        out of the amount.  Where it takes none in the asset, a little of the source's native asset goes along and pays.
+        """
+        transfer, source, destination = self.transfer, self.transfer.source, self.transfer.destination
+        keeper, trusting = source, destination
+        if plan.route.first != "LocalReserve":
+            keeper, trusting = destination, source
+        await require_reserve(self.clients, transfer, trusting=trusting, keeper=keeper)
+        if pays_with_itself(transfer) and not await self._takes_fees_in_sent(plan):
+            plan = await self._bring_native(plan)
+        else:
+            plan = await self._pay_beyond_bridge(plan)
+        native = self.assets.native(source)
+        delivery = sum(fee.amount for fee in await self._delivery_fees(source, arriving_message(plan)))
+        said = f"{source.name} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
+        return replace(plan, fee_settled=True, notes=(*plan.notes, said))
+
+    async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
+        """Pay out of the amount; InvalidRequest if too little of it arrives."""
+        transfer, destination = self.transfer, self.transfer.destination
+        fee = await self._execution_fee(plan)
+        if transfer.amount <= fee:
+            raise InvalidRequest(
+                field="amount",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {destination.name} takes about {transfer.asset.amount(fee)} of it for executing the message",
+            )
+        said = f"{destination.name} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
+        arriving = self.assets.counterpart(transfer.asset, destination)
+        if arriving is not None and not transfer.receiver_holds:
+            deposit = await existential_deposit(self.clients(destination), arriving)
+            if transfer.amount < fee + deposit:
+                held = f"the existential deposit of {arriving.amount(deposit)}"
+                if not transfer.accept_loss:
+                    why = f"after a fee of about {transfer.asset.amount(fee)}, it is below {held} on {destination.name}, and what arrives would be lost"
+                    raise below_least(transfer, fee + deposit, why)
+                said += f" The rest is below {held}: an account that holds none yet can't receive it."
+        return replace(plan, notes=(said,))
+
+    async def _bring_native(self, plan: Plan) -> Plan:
+        """Bring a little of the source's native asset over the bridge, with an asset in which the destination takes no fees."""
+        transfer, source, destination = self.transfer, self.transfer.source, self.transfer.destination
+        native = self.assets.native(source)
+        arriving = self.assets.counterpart(native, destination)
+        what = transfer.asset.display_name
+        alone = f"{what} cannot be sent alone from {source.name} to {destination.name}: {destination.name} takes no fees in it now, so it would be trapped there"
+        if transfer.asset.id == native.id:
+            raise InvalidRequest(alone)
+        client = self.clients(destination)
+        if arriving is None or not await accepts_fees_in(client, plan.version, arriving.location):
+            raise InvalidRequest(f"{alone}. {native.symbol} beside it could not pay either")
+        fee = await self._quote_beside(plan, native, arriving)
+        held = fee if self.sender is None else await self._spendable(native)
+        if held < fee:
+            raise InvalidRequest(
+                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can spend only {native.amount(held)} on {source.name}"
+            )
+        said = f"{native.amount(fee)} goes along and pays the fee on {destination.name}, which takes none in {what}. What is left of it is the receiver's."
+        return replace(plan, beside=(native, fee), notes=(said,))
+
+    async def _takes_fees_in_sent(self, plan: Plan) -> bool:
+        destination = self.transfer.destination
+        return await accepts_fees_in(self.clients(destination), plan.version, plan.asset_on(destination))
+
+    async def _quote_beside(self, plan: Plan, held: "Asset", arriving: "Asset") -> int:
+        """Return how much of *held*, which the destination has as *arriving*, pays there for the message of *plan*."""
+        # What is left of it is deposited with the rest, and has to be enough to live on there.
+        least = await existential_deposit(self.clients(self.transfer.destination), arriving)
+        return _TIMES * await self._execution_fee(replace(plan, beside=(held, 1))) + least
+
+    async def _execution_fee(self, plan: Plan) -> int:
+        """Return what the destination takes now for executing the message of *plan*."""
+        message = arriving_message(plan)
+        if is_bridged(self.transfer):
+            ((version, program),) = message.items()
+            message = {version: arriving_program(program, self.transfer.source, plan.version)}
+        return await quote_message(self.clients(self.transfer.destination), message)
+
+    async def _delivery_fees(self, origin: "Chain", message: dict[str, Any]) -> list[HopFee]:
+        """Return what *origin* takes now for delivering *message*, a VersionedXcm, to the destination."""
+        ((version, _),) = message.items()
+        number = int(version[1:])
+        place = shape_location(read_location(place_of(self.transfer.destination, origin)), number)
+        return await query_delivery(self.clients(origin), {version: place}, message, number)
+
+    async def _spendable(self, asset: "Asset") -> int:
+        """Return what the sender can spend of *asset* on the source."""
+        if self.sender is None:
+            raise RuntimeError("nobody was named who could spend anything")
+        return await free_balance(self.clients(self.transfer.source), asset, self.sender)
