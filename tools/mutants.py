@@ -64,7 +64,7 @@ SQL_CHANGES = (
 #: What decides over money, in `scenarioctl/`, and the tests that notice what is left out there.
 MONEY: dict[str, str] = {
     "transactions/transfer/*.py": "route_vectors bridges remote_fee relayed_transfer transfer parachains trust",
-    "transactions/*_transfer.py transactions/*_prices.py transactions/ethereum_over_hub.py transactions/keyless_accounts.py": (
+    "transactions/*_transfer.py transactions/*_prices.py transactions/keyless_accounts.py": (
         "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains"
     ),
     "transactions/simulation/*.py": (

@@ -92,39 +92,21 @@ class TransferBuilder:
         # What pays there is asked for, or known of a route with one form.
         is_asked = is_bridged(transfer) or transfer.remote_fee_asset is not None
         route = find_route(transfer, self.assets, fee_settled=is_asked)
-        if transfer.destination.is_ethereum:
-            return await self._build_to_ethereum(route, sender)
         if is_asked or route.needs_last_hop_fee or pays_with_itself(transfer):
             plan = await self._pricing(sender).price(route)
         else:
             plan = make_plan(transfer, route, self.table, self.known_destination)
         return draft_plan(plan, self.assets)
 
-    async def _build_to_ethereum(self, route: Route, sender: bytes | None) -> Draft:
-        if route.goes_home_over_hub:
-            if self.transfer.relayer_fee is not None:
-                raise refusal(
-                    self.transfer,
-                    f"relayer_fee is only for transfers from assetHub. Leave it out, or send {self.transfer.asset.display_name} to assetHub first",
-                )
-            from scenarioctl.transactions.ethereum_over_hub import build_ethereum_transfer_over_hub
-
-            transfer = self.transfer if sender is None else replace(self.transfer, sender=sender)
-            return await build_ethereum_transfer_over_hub(self.clients, self.assets, transfer, self.table)
-        if self.transfer.relayer_fee is not None:
-            from scenarioctl.transactions.relayed_ethereum_transfer import build_relayed_transfer
-
-            return await build_relayed_transfer(self.clients, self.assets, self.transfer, self.table)
-        from scenarioctl.transactions.ethereum_transfer import build_ethereum_transfer
-
-        return await build_ethereum_transfer(
-            self.clients, self.assets, self.transfer, self.table, sender=sender
-        )
-
     def _pricing(self, sender: bytes | None) -> "Pricing":
         from scenarioctl.transactions.transfer_prices import Pricing
 
-        return Pricing(
+        kind = Pricing
+        if self.transfer.destination.is_ethereum:
+            from scenarioctl.transactions.ethereum_prices import EthereumPricing
+
+            kind = EthereumPricing
+        return kind(
             clients=self.clients,
             assets=self.assets,
             transfer=self.transfer,
