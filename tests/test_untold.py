@@ -10,6 +10,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.maximum_transfer import find_maximum
 from scenarioctl.transactions.signing.signing_context import read_next_nonce
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
@@ -33,17 +34,19 @@ HYDRATION = REGISTRY.find("hydraDx")
 DOT = ASSETS.find(HYDRATION, 5)
 #: The ids of its kind are numbers.
 ODD = replace(DOT, id="odd")
-UNKNOWN = Transfer(
-    source=HYDRATION,
-    destination=HYDRATION,
-    asset=replace(DOT, kind=UNLISTED),
-    amount=1,
-    beneficiary=BOB_KEY,
+UNKNOWN = TransferBuilder(
+    clients=lambda _: told(),
+    assets=ASSETS,
+    transfer=Transfer(
+        source=HYDRATION,
+        destination=HYDRATION,
+        asset=replace(DOT, kind=UNLISTED),
+        amount=1,
+        beneficiary=BOB_KEY,
+    ),
+    table=bundled("hydraDx"),
+    known_destination=None,
 )
-
-
-async def never(_: Transfer) -> Call:
-    raise AssertionError("nothing is built")
 
 
 @dataclass
@@ -135,7 +138,7 @@ def test_what_is_not_told_is_inconclusive(
         (lambda: read_next_nonce(told(), BOB_KEY), InvalidRequest, ("nonce is missing", "hydraDx")),
         (lambda: read_block_hashes(told(), [7]), ChainUnreachable, ("ws://one", "no hash")),
         (
-            lambda: find_maximum(lambda _: told(), ASSETS, transfer=UNKNOWN, sender=BOB_KEY, build=never),
+            lambda: find_maximum(UNKNOWN, BOB_KEY),
             InvalidRequest,
             ("amount max", "not known to list it"),
         ),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.connected_transfer import TransferBuilder
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.simulation.runtime_api import Clients
@@ -102,29 +103,39 @@ async def draft_transfer(
             advice=app.settings.online_advice,
         )
     table = await app.runtime(source)
-    # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
-    destination_table = None if transfer.is_local else app.known_runtime(destination)
     if app.settings.offline:
         if sender is not None:
             app.client(source)
-        draft = build_transfer(transfer, table, assets=app.assets, destination_table=destination_table)
+        known = _known_destination(app, transfer)
+        draft = build_transfer(transfer, table, assets=app.assets, destination_table=known)
         return _encode(app, source, table, draft)
-    from scenarioctl.transactions.connected_transfer import TransferBuilder
-
-    def builder(clients: "Clients") -> TransferBuilder:
-        return TransferBuilder(
-            clients=clients,
-            assets=app.assets,
-            transfer=transfer,
-            table=table,
-            known_destination=destination_table,
-            fee_asset=fee_asset,
-        )
-
+    builder = _connect(app, transfer, table, fee_asset)
     if sender is None:
         return _encode(app, source, table, await builder(app.client).build_accepted())
     found = await _confirm_check(app, lambda clients: builder(clients).build_checked(sender))
     return _with_check(_encode(app, source, table, found.answer[0]), found)
+
+
+def _connect(
+    app: "Application", transfer: "Transfer", table: "RuntimeTable", fee_asset: "Asset | None"
+) -> "Callable[[Clients], TransferBuilder]":
+    """Return what makes the builder of *transfer*, by the clients that it asks with."""
+    from scenarioctl.transactions.connected_transfer import TransferBuilder
+
+    known = _known_destination(app, transfer)
+    return lambda clients: TransferBuilder(
+        clients=clients,
+        assets=app.assets,
+        transfer=transfer,
+        table=table,
+        known_destination=known,
+        fee_asset=fee_asset,
+    )
+
+
+def _known_destination(app: "Application", transfer: "Transfer") -> "RuntimeTable | None":
+    # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
+    return None if transfer.is_local else app.known_runtime(transfer.destination)
 
 
 def check_death(
@@ -147,7 +158,6 @@ async def maximum_of(
     ChainUnreachable if no chain may be asked.
     """
     from scenarioctl.chains.confirmation import confirm
-    from scenarioctl.transactions.connected_transfer import TransferBuilder
     from scenarioctl.transactions.maximum_transfer import find_maximum
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 
@@ -166,26 +176,10 @@ async def maximum_of(
             "amount max can't be computed offline: it depends on the sender's balance and on fees",
             advice=app.settings.online_advice,
         )
-    table = await app.runtime(transfer.source)
-    destination_table = None if transfer.is_local else app.known_runtime(transfer.destination)
-
-    async def find(clients: "Clients") -> "Maximum":
-        async def build(tried: "Transfer") -> "Call":
-            builder = TransferBuilder(
-                clients=clients,
-                assets=app.assets,
-                # The largest amount is looked for; whether it is enough is judged when it is found.
-                transfer=replace(tried, accept_loss=True),
-                table=table,
-                known_destination=destination_table,
-            )
-            return (await builder.build(sender)).call
-
-        return await find_maximum(
-            clients, app.assets, transfer=transfer, sender=sender, build=build, fee_asset=fee_asset
-        )
-
-    found = await confirm(app.pool, find, say=lambda maximum: maximum.note)
+    builder = _connect(app, transfer, await app.runtime(transfer.source), fee_asset)
+    found = await confirm(
+        app.pool, lambda clients: find_maximum(builder(clients), sender), say=lambda maximum: maximum.note
+    )
     return replace(found.agreed(), asked=found.asked, alone=found.alone)
 
 

@@ -40,7 +40,14 @@ from scenarioctl.transactions.transfer.xcm_calls import (
     relayed_program,
 )
 from scenarioctl.transactions.transfer.xcm_versions import known_xcm_versions, location_of_type
-from scenarioctl.transactions.transfer_prices import Pricing, asking, more
+from scenarioctl.transactions.transfer_prices import (
+    MORE_FOR_PROGRAM,
+    MORE_OVER_HUB,
+    MORE_WEIGHT,
+    Pricing,
+    asking,
+    more,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -56,12 +63,6 @@ _BASE_FEE_KEY = "0x" + twox(b":BridgeHubEthereumBaseFeeV2:", 2).hex()
 #: What relaying one transfer takes, by Snowbridge's SDK and registry (npm @snowbridge/registry 1.1.12): the update of its light
 #: client, verification, dispatch, and the token that takes the most.
 GAS = 1_000_000 + 120_000 + 80_000 + 150_000
-#: In percent of the fees, what is added to them: over the Asset Hub, and for a program of the sender's own as Snowbridge's SDK does.
-#: They may rise until they are taken, and what is left comes back.
-_MORE_OVER_HUB = 10
-_MORE_FOR_PROGRAM = 33
-#: In percent, what is added to the weight of that program, which a new runtime can count higher.
-_MORE_WEIGHT = 25
 
 
 @dataclass
@@ -147,7 +148,7 @@ class EthereumPricing(Pricing):
         execution = await weight_fee(client, weight, plan.versioned(plan.asset_id(native.location)))
         # What comes back has to be enough to be deposited.
         least = await existential_deposit(client, native)
-        limit = more(execution + delivery, _MORE_FOR_PROGRAM) + least
+        limit = more(execution + delivery, MORE_FOR_PROGRAM) + least
         bridge = await self._base_fee()
         await self._check_export(message)
         ether = self.assets.counterpart(self.assets.native(transfer.destination), source)
@@ -163,7 +164,7 @@ class EthereumPricing(Pricing):
             f"{ether.amount(relayer_fee)} goes along in addition to the amount, and all of it is the relayer's. It pays for {GAS} gas at up to {gwei} gwei. Compare that with the price of gas on Ethereum: no chain here knows it.",
             f"If the relayer gets too little, the transfer waits on the Bridge Hub and can't be taken back. Anyone can add to the fee with SnowbridgeSystemFrontend.add_tip on {source.name}.",
         )
-        heavier = {each: more(value, _MORE_WEIGHT) for each, value in weight.items()}
+        heavier = {each: more(value, MORE_WEIGHT) for each, value in weight.items()}
         return replace(plan, beside=(ether, relayer_fee), limits=(limit, heavier), notes=notes)
 
     async def _go_over_hub(self, route: Route, hub: "Chain") -> Plan:
@@ -185,7 +186,7 @@ class EthereumPricing(Pricing):
         execution = await quote_message(self.clients(hub), tried)
         # What is left of it is the sender's on the Asset Hub, and has to be enough to live on there.
         least = await existential_deposit(self.clients(hub), native)
-        fee = more(delivery + execution, _MORE_OVER_HUB) + least
+        fee = more(delivery + execution, MORE_OVER_HUB) + least
         for asset, leaves, what in (
             (held, fee, f"goes along to pay on {hub.name}"),
             (transfer.asset, transfer.amount, "is to be sent"),

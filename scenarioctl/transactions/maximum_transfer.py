@@ -1,31 +1,24 @@
 """The largest amount that a transfer can send: what its sender can spend, less what the chain takes for the transfer."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from scenarioctl.chains.confirmation import say_alone
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.account_balances import Figures, read_holdings
+from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.simulation.costs import dispatch_info
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, try_call
 from scenarioctl.transactions.simulation.fee_charge import convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import asset_at
-from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
+from scenarioctl.transactions.transfer_prices import MORE_IF_CONVERTED, more
 
-if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.model.calls import Call
-
-#: Makes the call of a transfer.
-BuildCall = Callable[[Transfer], Awaitable["Call"]]
 #: A larger amount may be a byte longer, and cost more: so often the costs are asked for again.
 _ROUNDS = 5
-#: Part of a fee that is kept beside it if it is converted: its price changes with every block.
-_PRICE_RESERVE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,27 +37,20 @@ class Maximum:
         return self.note, *say_alone(self.alone)
 
 
-async def find_maximum(
-    clients: Clients,
-    assets: "Assets",
-    *,
-    transfer: Transfer,
-    sender: bytes,
-    build: BuildCall,
-    fee_asset: "Asset | None" = None,
-) -> Maximum:
-    """Return the most of its asset that *transfer* can send for *sender*; its own amount doesn't count.
+async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
+    """Return the most of its asset that the transfer of *builder* can send for *sender*; its own amount doesn't count.
 
-    *fee_asset* is what the transaction names to pay its fee.  What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
+    What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
     refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
     """
+    transfer = builder.transfer
     asset, source = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
             field="amount",
             problem=f"max of {asset.display_name} is unknown: {source.name} is not known to list it. Pass an amount",
         )
-    figures, stopped = await _read_figures(clients, assets, transfer, sender)
+    figures, stopped = await _read_figures(builder, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
     if not budget:
         held = f"the sender holds no {asset.display_name} on {source.name}"
@@ -78,10 +64,8 @@ async def find_maximum(
         raise InvalidRequest(field="amount", problem=f"max is nothing: {stopped or held}", advice=advice)
     amount = _first_tried(transfer, budget)
     for _ in range(_ROUNDS):
-        tried, costs = (
-            amount,
-            await _costs(clients, assets, replace(transfer, amount=amount), sender, build, fee_asset),
-        )
+        tried = amount
+        costs = await _costs(replace(builder, transfer=replace(transfer, amount=amount)), sender)
         amount = budget - costs
         if amount <= 0:
             raise InvalidRequest(
@@ -104,12 +88,11 @@ def _first_tried(transfer: Transfer, budget: int) -> int:
     return max(budget // 2, 1)
 
 
-async def _read_figures(
-    clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes
-) -> tuple[Figures, str]:
+async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figures, str]:
     """Return what *sender* holds of the asset, and why none of it can be sent if the asset or the account is frozen."""
-    asset = transfer.asset
-    found = await read_holdings(clients(transfer.source), assets, sender, only=asset)
+    asset = builder.transfer.asset
+    client = builder.clients(builder.transfer.source)
+    found = await read_holdings(client, builder.assets, sender, only=asset)
     holding = next(each for each in found.holdings if each.asset.id == asset.id)
     figures = holding.figures
     if figures is None or figures.transferable is None or figures.transferable_keep_alive is None:
@@ -119,17 +102,12 @@ async def _read_figures(
     return figures, holding.reason
 
 
-async def _costs(
-    clients: Clients,
-    assets: "Assets",
-    transfer: Transfer,
-    sender: bytes,
-    build: BuildCall,
-    fee_asset: "Asset | None",
-) -> int:
-    """Return what the chain takes of the asset for *transfer* beside its amount: the fee, and delivery."""
-    client = clients(transfer.source)
-    call = await build(transfer)
+async def _costs(builder: TransferBuilder, sender: bytes) -> int:
+    """Return what the chain takes of the asset for the transfer beside its amount: the fee, and delivery."""
+    transfer, assets, fee_asset = builder.transfer, builder.assets, builder.fee_asset
+    client = builder.clients(transfer.source)
+    # The largest amount is looked for; whether it is enough is judged when it is found.
+    call = (await replace(builder, transfer=replace(transfer, accept_loss=True)).build(sender)).call
     try:
         costs = 0
         currency = await fee_currency(client, assets, call, sender, fee_asset)
@@ -137,9 +115,9 @@ async def _costs(
             info = await dispatch_info(client, call, sender, fee_asset)
             costs = await convert_fee(client, currency, int(info["partial_fee"]))
             if currency.asset.kind != "native":
-                costs += -(-costs // _PRICE_RESERVE)
+                costs = more(costs, MORE_IF_CONVERTED)
         if not transfer.is_local:
-            hop = await try_call(clients, assets.registry, transfer.source, call, sender)
+            hop = await try_call(builder.clients, assets.registry, transfer.source, call, sender)
             _require_success(hop)
             native = assets.native(transfer.source)
             for message in hop.sent:
