@@ -15,7 +15,6 @@ from scenarioctl.transactions.maximum_transfer import find_maximum
 from scenarioctl.transactions.signing.signing_context import read_next_nonce
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, refused_export, trace_call
-from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api,
@@ -25,6 +24,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
 from scenarioctl.transactions.submission.inclusion import read_block_hashes
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
+from scenarioctl.transactions.transfer_prices import receiver_deposit
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled

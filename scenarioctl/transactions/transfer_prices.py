@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, is_sufficient
-from scenarioctl.transactions.simulation.receiver_deposit import receiver_deposit
+from scenarioctl.transactions.simulation.balances import (
+    existential_deposit,
+    free_balance,
+    is_sufficient,
+    read_details,
+)
+from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
 from scenarioctl.transactions.simulation.reserves import require_reserve
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage, read_table
 from scenarioctl.transactions.simulation.xcm_fees import (
     HopFee,
     accepts_fees_in,
@@ -30,6 +35,7 @@ from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.runtime_api import Clients
@@ -41,6 +47,9 @@ _TIMES = 2
 MORE_OVER_HUB, MORE_FOR_PROGRAM, MORE_IF_CONVERTED = 10, 33, 10
 #: In percent of the weight of that program, what is added to it: a new runtime can count higher.
 MORE_WEIGHT = 25
+
+#: The deposit that Hydration takes, in percent of HDX's existential deposit: its `InsufficientEDinHDX`, which its metadata doesn't have.
+_DEPOSIT_PERCENT = 110
 
 
 @contextmanager
@@ -300,3 +309,28 @@ class Pricing:
         if self.sender is None:
             raise RuntimeError("nobody was named who could spend anything")
         return await free_balance(self.clients(self.transfer.source), asset, self.sender)
+
+
+async def receiver_deposit(
+    client: "Client", assets: "Assets", *, asset: "Asset", pays: "Asset", receiver: bytes
+) -> int:
+    """Return how much of *pays* the chain takes of *receiver* before it credits *asset*, raw; 0 for most.
+
+    Hydration takes it in the currency in which the receiver pays fees, and fails the deposit of *asset* if there is too
+    little; a new account pays in the first asset that it gets.  Inconclusive if the chain doesn't tell.
+    """
+    if asset.kind != "tokens" or not asset.id.isdigit():
+        return 0
+    # No chain but Hydration is known to take one.
+    if "MultiTransactionPayment" not in (await read_table(client)).pallets:
+        return 0
+    row = await read_details(client, asset)
+    if row is None:
+        raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
+    held = await read_storage(client, "Tokens", "Accounts", receiver, int(asset.id))
+    if row["is_sufficient"] or held["free"] or held["reserved"]:
+        return 0
+    native = assets.native(client.chain)
+    least = await existential_deposit(client, native) * _DEPOSIT_PERCENT // 100
+    number = None if pays.kind == "native" else int(pays.id)
+    return await convert_fee(client, FeeCurrency(asset=pays, number=number), least)

@@ -1,11 +1,13 @@
-"""What could run counts, not only what ran: whom handlers, claims, fallbacks and calls for later can pay."""
+"""What could run counts, not only what ran: whom handlers, claims, fallbacks and calls for later can pay, and which of them run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.transactions.call_kinds import Danger, kind_of_call
+from scenarioctl.transactions.events import explain_dispatch_error
 from scenarioctl.transactions.inner_calls import named_accounts
 from scenarioctl.transactions.xcm_instructions import kind_of
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_instructions import Instruction
+
+#: Events of a multisig whose call waits for more approvals.
+_WAITING = ("NewMultisig", "MultisigApproval")
 
 
 async def check_branches(trial: "Trial") -> None:
@@ -90,3 +95,35 @@ def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:
 
 def _say(who: "bytes | str", chain: "Chain") -> str:
     return format_account(who, chain.ss58_prefix) if isinstance(who, bytes) else who
+
+
+async def pending_calls(trial: "Trial") -> AsyncIterator[tuple[bytes, "Call | None"]]:
+    """Give what multisig accounts do once the last signatory approves, as the events tell: the account, and the call.
+
+    The call is None if only its hash is given.
+    """
+    events = trial.hops[0].events
+    waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
+    table = await trial.table()
+    known = {
+        blake2b(table.encode_call(found.call), digest_size=32).digest(): found.call
+        for found in trial.calls
+        if found.outer is not None and (found.outer.pallet, found.outer.method) == ("Multisig", "as_multi")
+    }
+    for fields in waiting:
+        yield fields["multisig"], known.get(fields["call_hash"])
+
+
+async def describe_fallbacks(trial: "Trial") -> None:
+    """Say what the events tell of calls that have a fallback: which of the two ran."""
+    chain, warnings = trial.chain.name, trial.findings.warnings
+    for event in trial.hops[0].events:
+        if str(event) == "Utility.IfElseFallbackCalled":
+            error = explain_dispatch_error(await trial.table(), event.fields["main_error"])
+            warnings.append(
+                f"the main call of Utility.if_else fails on {chain} ({error}), so its fallback runs"
+            )
+        elif str(event) == "Utility.IfElseMainSuccess":
+            warnings.append(
+                f"the main call of Utility.if_else succeeds on {chain}. If it fails when it is included, its fallback runs, and the fallback was not simulated"
+            )

@@ -18,9 +18,8 @@ from scenarioctl.transactions.simulation.balances import existential_deposit, fr
 from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge, FeeRefused, convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import amount_of, asset_at
-from scenarioctl.transactions.simulation.given_weight import explain_bound
 from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
-from scenarioctl.transactions.simulation.weight_limit import explain_overweight
+from scenarioctl.transactions.simulation.weights import explain_bound, explain_overweight
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
 
 if TYPE_CHECKING:

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.checks import Check, Step, Stop
-from scenarioctl.transactions.simulation.branches import check_branches
+from scenarioctl.transactions.simulation.branches import check_branches, describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
-from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.conservation import check_conservation
 from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.credits import check_deposits, check_transfer
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.granted_rights import check_granted_rights
 from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
-from scenarioctl.transactions.simulation.keyless_receivers import check_keyless_receivers
 from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
 from scenarioctl.transactions.simulation.recipients import (
     check_kept,
+    check_keyless_receivers,
     check_strangers,
     list_holdings,
     warn_of_bound,
