@@ -13,6 +13,7 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.xcm_versions import shape_location
@@ -462,6 +463,15 @@ class TestWhatGoesAlongWithoutBeingNamed:
         leaving = [step.amount.value for step in check.steps if step.what == "leaves"]
         assert leaving == [self.AMOUNT, self.FEE]
 
+    def test_where_it_is_named_nothing_else_is_tried(self, network: FakeNetwork) -> None:
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+        )
+
+        assert transaction.check is not None
+        assert transaction.check.verdict == "ok"
+        assert transaction.warnings == (says("0.0108 DOT goes along", "in addition to the amount"),)
+
     def test_a_sender_who_lacks_it_is_told(self, network: FakeNetwork) -> None:
         network.chains["hydraDx"].store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**7))
 
@@ -482,6 +492,30 @@ class TestWhatGoesAlongWithoutBeingNamed:
         assert check is not None
         assert check.verdict == "unknown"
         assert check.reasons[-1] == says("with DOT beside it", "assetHub", "AssetNotFound")
+
+
+def test_a_builder_checks_the_request_itself() -> None:
+    """What asks for the largest amount gives it others than the one that was checked."""
+    app = Application(load_settings({}, {}))
+    relay = app.registry.find("polkadot")
+    builder = TransferBuilder(
+        clients=app.client,
+        assets=app.assets,
+        transfer=Transfer(
+            source=relay,
+            destination=app.registry.find("assetHub"),
+            asset=app.assets.native(relay),
+            amount=0,
+            beneficiary=BOB_KEY,
+        ),
+        table=table_of("polkadot"),
+        known_destination=None,
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        finish(builder.build())
+
+    assert str(refused.value) == says("amount 0", "from 1 to")
 
 
 def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:
