@@ -13,7 +13,8 @@ built only if all of these hold (`find_route`):
 To add a route, add its facts and its proof to `tools/curate_routes.py`, and run it.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import seen_from
@@ -60,20 +61,12 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """Forms in which a native asset might go between its own chain and another one, none known to arrive."""
-
-    source: str
-    destination: str
-    types: tuple[TransferType, ...]
-
-
-#: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
-CANDIDATES = (
-    Candidate(source="hydration", destination="asset_hub", types=("Teleport", "LocalReserve")),
-    Candidate(source="asset_hub", destination="hydration", types=("Teleport", "DestinationReserve")),
-)
+#: Kinds of two chains -> forms in which the native asset of one might go from the first to the second, none known to arrive.  A
+#: check may open them: a dry run of every hop that ends in the beneficiary's credit.
+CANDIDATES: Mapping[tuple[str, str], tuple[TransferType, ...]] = {
+    ("hydration", "asset_hub"): ("Teleport", "LocalReserve"),
+    ("asset_hub", "hydration"): ("Teleport", "DestinationReserve"),
+}
 
 
 def check_route(transfer: Transfer, assets: "Assets") -> None:
@@ -244,12 +237,10 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
 def _candidates(transfer: Transfer, hub: "Chain", assets: "Assets") -> tuple[Route, ...]:
     """Return the ways in CANDIDATES of the native asset of a chain."""
     source, destination = transfer.source, transfer.destination
-    for candidate in CANDIDATES:
-        if (candidate.source, candidate.destination) == (_kind(source), _kind(destination)):
-            held = assets.counterpart(transfer.asset, destination if source == hub else source)
-            if held is not None and held.kind == "native":
-                return tuple(Route(first=first) for first in candidate.types)
-    return ()
+    types = CANDIDATES.get((_kind(source), _kind(destination)), ())
+    held = assets.counterpart(transfer.asset, destination if source == hub else source) if types else None
+    is_native = held is not None and held.kind == "native"
+    return tuple(Route(first=first) for first in types) if is_native else ()
 
 
 def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Chain] | None":
