@@ -7,8 +7,7 @@ from typing import Any
 from scenarioctl.application import Application
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.costs import dispatch_info
-from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.local_transfer import account_argument
+from scenarioctl.transactions.transfer.build import account_argument, build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.playing import endow, new_key, put
 from tests.live.recorder import fresh

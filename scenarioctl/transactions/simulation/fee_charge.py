@@ -25,7 +25,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     read_storage,
     read_table,
 )
-from scenarioctl.transactions.transfer.local_transfer import account_argument
+from scenarioctl.transactions.transfer.build import account_argument
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
