@@ -23,7 +23,7 @@ from tests.node import Node
 from tests.refusals import refused
 from tests.runner import finish
 from tests.runtimes import bundled, metadata_table
-from tests.test_bad_input import EXITS, Line, case, payload
+from tests.test_bad_input import EXITS, Line, payload
 
 REMARK = "0x00071468656c6c6f"
 MORTAL = {"block": "64", "block_hash": "0x" + 64 * "1"}
@@ -314,140 +314,6 @@ def test_a_runtime_without_the_extension_signs_no_digest() -> None:
     without = RuntimeTable({**table._header, "extrinsic": extrinsic}, table.types, [], [])
 
     assert (has_digest(table), has_digest(without)) == (True, False)
-
-
-BAD = [
-    case(
-        "a metadata hash of 31 bytes",
-        payload(metadata_hash="0x" + "11" * 31),
-        says("metadata_hash", "0x11111111111111111111111111111111111111111111111111111111111111"),
-    ),
-    case(
-        "a metadata hash of 33 bytes",
-        payload(metadata_hash="0x" + "11" * 33),
-        says("metadata_hash", "0x11111111111111111111111111111111111111"),
-    ),
-    case(
-        "a metadata hash in capitals",
-        payload(metadata_hash="AUTO"),
-        says("metadata_hash", "AUTO"),
-    ),
-    case(
-        "a metadata hash without 0x",
-        payload(metadata_hash="11" * 32),
-        says("metadata_hash", "1111111111111111111111111111111111111111111111111111111111"),
-    ),
-    case(
-        "a metadata hash of a mode",
-        payload(metadata_hash="1"),
-        says("metadata_hash", "1"),
-    ),
-    case(
-        "two metadata hashes",
-        (*payload(metadata_hash="auto"), "--metadata-hash", "off"),
-        says("metadata_hash", "auto", "off"),
-    ),
-    case(
-        "a mortal era in hex without its block's hash",
-        payload(era="0x4502"),
-        says("block_hash", "missing"),
-    ),
-    case(
-        "a mortal era in hex with a block that is no number",
-        payload(era="0x4502", block="latest", block_hash="0x" + "11" * 32),
-        says("block", "latest"),
-    ),
-    case(
-        "a bad tip without a nonce",
-        payload(nonce=None, tip="-1"),
-        says("tip", "-1"),
-    ),
-    case(
-        "a QR code without a sender",
-        (*payload(sender=None), "--qr"),
-        says("sender", "missing"),
-    ),
-    case(
-        "a QR code for a key that no account tells",
-        payload(crypto="ecdsa"),
-        says("crypto", "ecdsa"),
-    ),
-    case(
-        "a QR code for a kind of key in capitals",
-        payload(crypto="SR25519"),
-        says("crypto", "SR25519"),
-    ),
-    case(
-        "a QR code in a file of another kind",
-        payload(qr_file="tx.svg"),
-        says("qr_file", "tx.svg", "PNG"),
-    ),
-    case(
-        "a QR code on stdout",
-        payload(qr_file="-"),
-        says("qr_file", "-", "PNG"),
-    ),
-    case(
-        "a QR code in no file",
-        payload(qr_file=""),
-        says("qr_file", "PNG"),
-    ),
-    case(
-        "a QR code in a folder that is not there",
-        (*payload(qr_file="nowhere/tx.png", **MORTAL), "--quiet"),
-        says("qr_file", "nowhere/tx.png"),
-    ),
-    case(
-        "a QR code below a file",
-        (*payload(qr_file="file/tx.png", **MORTAL), "--quiet"),
-        says("qr_file", "file/tx.png"),
-        files={"file": ""},
-    ),
-    case(
-        "a QR code in two files",
-        (*payload(qr_file="a.png"), "--qr-file", "b.png"),
-        says("qr_file", "a.png", "b.png"),
-    ),
-    case(
-        "a QR code of a transaction that nobody scans",
-        (
-            *payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000, **MORTAL),
-            "--qr",
-            "--quiet",
-        ),
-        says("tx", "QR", "66155", "65"),
-        "too_large",
-    ),
-]
-
-
-@pytest.mark.parametrize(("line", "error", "code", "files", "stdin", "imported", "usage", "confirm"), BAD)
-def test_bad_signing_input_is_refused_in_one_sentence(
-    scenarioctl: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    line: Line,
-    error: Any,
-    code: str,
-    files: dict[str, str],
-    stdin: str,
-    imported: str,
-    usage: str,
-    confirm: bool,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, text in files.items():
-        Path(name).write_text(text)
-    before = sorted(tmp_path.rglob("*"))
-
-    as_json = scenarioctl(*line, "--json")
-    plain = scenarioctl(*line)
-
-    assert (stdin, imported, usage, confirm) == ("", "", "", False)
-    assert refused(json.loads(as_json.out)) == {"error": error, "code": code}
-    assert (as_json.err, as_json.code) == (as_json.out, EXITS[code])
-    assert (plain.out, plain.err, plain.code) == ("", error.printed, EXITS[code])
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 IMMORTAL_WARNING = (
