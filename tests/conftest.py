@@ -6,17 +6,19 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, wraps
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from scenarioctl.operations import fact_ages
 from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
 
 if TYPE_CHECKING:
@@ -43,18 +45,23 @@ BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 BOB_HEX = "0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48"
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give one folder after the other; `mktemp` looks at all that there are before it makes one."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tests away from the settings and the store of whoever runs them."""
+def _home_of_its_own(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the tests away from the settings and the store of whoever runs them, and from the calendar."""
     for name in [name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-
-
-@pytest.fixture(autouse=True)
-def _facts_never_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test warn of old facts when the calendar passes a date."""
-    monkeypatch.setattr("scenarioctl.operations.fact_ages.day_of", lambda _: date(2026, 11, 23))
+    home = next(_homes)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    # No fact grows old when a date passes.
+    monkeypatch.setattr(fact_ages, "day_of", lambda _: date(2026, 11, 23))
 
 
 def validate_answers() -> None:

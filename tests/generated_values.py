@@ -5,11 +5,14 @@ It reads type definitions by itself and shares no code with the codec, so that t
 
 from random import Random
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.type_table import TypeTable
 
+#: How deep the shortest value of each type of a table is; a type without any value has none.
+_HEIGHTS: WeakKeyDictionary[TypeTable, dict[int, int]] = WeakKeyDictionary()
 #: Deeper than this the shortest value is taken.
 DEEP = 6
 
@@ -23,9 +26,9 @@ class Generator:
     def __init__(self, types: TypeTable, random: Random) -> None:
         self.types = types
         self.random = random
-        #: How deep the shortest value of a type is; a type without any value has none.
-        self.heights: dict[int, int] = {}
-        self._measure()
+        self.heights = _HEIGHTS.setdefault(types, {})
+        if not self.heights:
+            self._measure()
 
     def has_values(self, type_id: int) -> bool:
         """Tell whether the type has a value at all."""

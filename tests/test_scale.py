@@ -527,7 +527,7 @@ def test_calls_with_drawn_arguments_come_back_as_they_went(
     table = _bundled(literal)
     pallet, method = data.draw(st.sampled_from(_all_calls(table)))
 
-    _goes_there_and_back(table, _generator(literal, seed), pallet, method)
+    _goes_there_and_back(table, Generator(table.types, Random(seed)), pallet, method)
 
 
 @pytest.mark.soak
@@ -596,17 +596,6 @@ def _call_prefix(table: RuntimeTable, pallet: str, method: str) -> bytes:
     outer = next(variant for variant in table.types[table.call_type][3] if variant[0] == pallet)
     inner = next(variant for variant in table.types[outer[2][0][1]][3] if variant[0] == method)
     return bytes((outer[1], inner[1]))
-
-
-_heights: dict[str, Generator] = {}
-
-
-def _generator(literal: str, seed: int) -> Generator:
-    generator = _heights.get(literal)
-    if generator is None:
-        generator = _heights[literal] = Generator(_bundled(literal).types, Random(0))
-    generator.random.seed(seed)
-    return generator
 
 
 def test_a_batch_holds_calls_spelled_as_variants() -> None:
