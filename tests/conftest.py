@@ -1,5 +1,6 @@
 """Where the tests find their data, and how they run the program."""
 
+import asyncio
 import gc
 import json
 import os
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, wraps
 from importlib import import_module
+from inspect import iscoroutinefunction
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +64,21 @@ def _home_of_its_own(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HOME", str(home))
     # No fact grows old when a date passes.
     monkeypatch.setattr(fact_ages, "day_of", lambda _: date(2026, 11, 23))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that awaits on an event loop of its own, and not for ever."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+
+    async def bounded() -> None:
+        async with asyncio.timeout(90):
+            await pyfuncitem.obj(**given)
+
+    asyncio.run(bounded())
+    return True
 
 
 def validate_answers() -> None:

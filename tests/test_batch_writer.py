@@ -1,7 +1,6 @@
 """Runs that end at the same time, and go to PostgreSQL in one transaction."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -41,76 +40,56 @@ class Table:
         return answers
 
 
-def tell(story: Callable[[Table], Awaitable[None]]) -> None:
-    async def told() -> None:
-        await story(Table())
+async def test_runs_that_end_while_others_are_written_are_written_together() -> None:
+    table = Table()
+    answers = await table.store(ended("a"), ended("d"), ended("b"), ended("c", epoch=2))
 
-    asyncio.run(told())
-
-
-def test_runs_that_end_while_others_are_written_are_written_together() -> None:
-    async def story(table: Table) -> None:
-        answers = await table.store(ended("a"), ended("d"), ended("b"), ended("c", epoch=2))
-
-        assert answers == [True, True, True, False]
-        assert table.written == [["a"], ["b", "c", "d"]]
-
-    tell(story)
+    assert answers == [True, True, True, False]
+    assert table.written == [["a"], ["b", "c", "d"]]
 
 
-def test_the_first_run_that_ends_waits_a_moment_for_others() -> None:
-    async def story() -> None:
-        table = Table(delay=0.001)
-        assert await table.store(ended("a"), ended("c"), ended("b")) == [True, True, True]
-        assert table.written == [["a", "b", "c"]]
-
-    asyncio.run(story())
+async def test_the_first_run_that_ends_waits_a_moment_for_others() -> None:
+    table = Table(delay=0.001)
+    assert await table.store(ended("a"), ended("c"), ended("b")) == [True, True, True]
+    assert table.written == [["a", "b", "c"]]
 
 
-def test_two_runs_of_a_job_are_written_one_after_the_other() -> None:
-    async def story(table: Table) -> None:
-        assert await table.store(ended("a"), ended("b"), ended("b", epoch=2)) == [True, True, False]
-        assert table.written == [["a"], ["b"], ["b"]]
-
-    tell(story)
+async def test_two_runs_of_a_job_are_written_one_after_the_other() -> None:
+    table = Table()
+    assert await table.store(ended("a"), ended("b"), ended("b", epoch=2)) == [True, True, False]
+    assert table.written == [["a"], ["b"], ["b"]]
 
 
-def test_a_run_that_cannot_be_written_does_not_hold_the_others_up() -> None:
-    async def story(table: Table) -> None:
-        table.trouble["b"] = TypeError("impossible")
-        first, bad, last = await table.store(ended("a"), ended("b"), ended("c"))
+async def test_a_run_that_cannot_be_written_does_not_hold_the_others_up() -> None:
+    table = Table()
+    table.trouble["b"] = TypeError("impossible")
+    first, bad, last = await table.store(ended("a"), ended("b"), ended("c"))
 
-        assert (first, last) == (True, True)
-        assert isinstance(bad, TypeError)
-        assert table.written == [["a"], ["c"]]
-
-    tell(story)
+    assert (first, last) == (True, True)
+    assert isinstance(bad, TypeError)
+    assert table.written == [["a"], ["c"]]
 
 
-def test_a_server_that_is_away_is_not_asked_for_each_run() -> None:
-    async def story(table: Table) -> None:
-        table.trouble["b"] = StoreUnavailable("away")
-        answers = await table.store(ended("a"), ended("b"), ended("c"))
+async def test_a_server_that_is_away_is_not_asked_for_each_run() -> None:
+    table = Table()
+    table.trouble["b"] = StoreUnavailable("away")
+    answers = await table.store(ended("a"), ended("b"), ended("c"))
 
-        assert answers[0] is True
-        assert [type(answer) for answer in answers[1:]] == [StoreUnavailable, StoreUnavailable]
-        assert table.written == [["a"]]
-
-    tell(story)
+    assert answers[0] is True
+    assert [type(answer) for answer in answers[1:]] == [StoreUnavailable, StoreUnavailable]
+    assert table.written == [["a"]]
 
 
-def test_a_run_for_which_nobody_waits_any_more_is_not_written() -> None:
-    async def story(table: Table) -> None:
-        first = asyncio.ensure_future(table.writer.store(ended("a")))
-        await asyncio.sleep(0)
-        canceled = asyncio.ensure_future(table.writer.store(ended("b")))
-        await asyncio.sleep(0)
-        canceled.cancel()
-        await first
-        await table.writer.close()
+async def test_a_run_for_which_nobody_waits_any_more_is_not_written() -> None:
+    table = Table()
+    first = asyncio.ensure_future(table.writer.store(ended("a")))
+    await asyncio.sleep(0)
+    canceled = asyncio.ensure_future(table.writer.store(ended("b")))
+    await asyncio.sleep(0)
+    canceled.cancel()
+    await first
+    await table.writer.close()
 
-        assert table.written == [["a"]]
-        with pytest.raises(asyncio.CancelledError):
-            await canceled
-
-    tell(story)
+    assert table.written == [["a"]]
+    with pytest.raises(asyncio.CancelledError):
+        await canceled

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -118,9 +119,6 @@ def make_place(kind: str, folder: Path) -> Place:
     return Place(folder, location=location)
 
 
-Story = Callable[["Stage"], Awaitable[None]]
-
-
 class Stage:
     """Workers that run, and what a story does with their jobs."""
 
@@ -197,24 +195,22 @@ async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 40
         await asyncio.sleep(0.01)
 
 
-def tell(place: Place, story: Story) -> None:
-    async def told() -> None:
-        stage = Stage(place)
-        try:
-            await asyncio.wait_for(story(stage), 90)
-        finally:
-            await stage.close()
-
-    asyncio.run(told())
+@asynccontextmanager
+async def on_stage(place: Place) -> AsyncIterator[Stage]:
+    stage = Stage(place)
+    try:
+        yield stage
+    finally:
+        await stage.close()
 
 
-def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
+async def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
     ids = [f"job-{number}" for number in range(30)]
 
     async def counted(workers: list[Worker]) -> bool:
         return sum(worker.counts.executed for worker in workers) >= len(ids)
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         workers = [await stage.work() for _ in range(3)]
         for number, id in enumerate(ids):
             await stage.start(id, after=0.01 * number)
@@ -227,10 +223,8 @@ def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
         drafts = Counter(entry.job for entry in await stage.app.store.read_mempool(None))
         assert drafts == dict.fromkeys(ids, 1)
 
-    tell(place, story)
 
-
-def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
+async def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
     order = []
 
     async def note(run: FakeRun) -> None:
@@ -239,7 +233,7 @@ def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
 
     FakeRun.plays = dict.fromkeys(("last", "first", "second"), note)
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.start("last", after=-2)
         await stage.start("first", after=-6)
         await stage.start("second", after=-4)
@@ -248,10 +242,8 @@ def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
 
         assert order == ["first", "second", "last"]
 
-    tell(place, story)
 
-
-def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> None:
+async def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> None:
     begun = []
 
     async def note(run: FakeRun) -> None:
@@ -259,7 +251,7 @@ def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> No
 
     FakeRun.plays = {"one": note}
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         due = stage.app.clock() + SECOND // 2
         await stage.start("one", after=0.5, every="1s")
@@ -271,10 +263,8 @@ def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> No
         # Under load it is more.
         assert max(late) < 0.9
 
-    tell(place, story)
 
-
-def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(place: Place) -> None:
+async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(place: Place) -> None:
     attempts = []
 
     async def ask(run: FakeRun) -> None:
@@ -285,7 +275,7 @@ def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(pla
 
     FakeRun.plays = {"one": ask}
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         await stage.start("one")
         await until(lambda: stage.ran("one"))
@@ -296,21 +286,17 @@ def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(pla
         ]
         assert (await stage.job("one")).failures == 0
 
-    tell(place, story)
 
-
-def test_a_start_in_another_process_is_noticed_soon(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_start_in_another_process_is_noticed_soon(place: Place) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         await stage.start("one")
 
         await until(lambda: stage.ran("one"), seconds=1)
 
-    tell(place, story)
 
-
-def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
+    async with on_stage(place) as stage:
         app = stage.place.open()
         await stage.work(app, pace=Pace(poll=60, grace=0.1))
         await asyncio.sleep(0.3)
@@ -319,11 +305,9 @@ def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
 
         await until(lambda: stage.ran("one"), seconds=1)
 
-    tell(place, story)
 
-
-def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         store = stage.app.store
         for id in ("stopped", "restarted", "deleted"):
@@ -338,10 +322,8 @@ def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) 
         log = ["Job stopped", "Starting worker", "drafted", "workload executed", "Sleeping"]
         assert await stage.log("restarted") == log
 
-    tell(place, story)
 
-
-def test_any_number_of_runs_may_wait(place: Place) -> None:
+async def test_any_number_of_runs_may_wait(place: Place) -> None:
     ids = [f"waits-{number}" for number in range(40)]
     came = asyncio.Event()
 
@@ -350,7 +332,7 @@ def test_any_number_of_runs_may_wait(place: Place) -> None:
 
     FakeRun.plays = dict.fromkeys(ids, waiting)
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         worker = await stage.work(capacity=1)
         for id in (*ids, "other"):
             await stage.start(id)
@@ -367,10 +349,8 @@ def test_any_number_of_runs_may_wait(place: Place) -> None:
 
         await until(is_idle)
 
-    tell(place, story)
 
-
-def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
+async def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
     """A worker that never saw the run wait goes on with it."""
 
     async def story(stage: Stage) -> None:
@@ -402,10 +382,11 @@ def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
         return None
 
     FakeRun.plays = {"one": waiting}
-    tell(place, story)
+    async with on_stage(place) as stage:
+        await story(stage)
 
 
-def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(place: Place) -> None:
+async def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(place: Place) -> None:
     began: list[str] = []
 
     async def begin(run: FakeRun) -> None:
@@ -416,7 +397,7 @@ def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(
 
     FakeRun.plays = {"one": begin}
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         worker = await stage.work()
         await stage.start("one")
 
@@ -437,10 +418,8 @@ def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(
         ]
         assert (worker.counts.taken_over, second.counts.taken_over) == (0, 1)
 
-    tell(place, story)
 
-
-def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
+async def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
     began, canceled = asyncio.Event(), []
 
     async def slow(run: FakeRun) -> None:
@@ -453,7 +432,7 @@ def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
 
     FakeRun.plays = {"one": slow}
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         await stage.start("one")
         await asyncio.wait_for(began.wait(), 10)
@@ -465,10 +444,8 @@ def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
         assert canceled == ["one"]
         assert (await stage.log("one"))[-3:] == ["drafted", "workload executed", "Sleeping"]
 
-    tell(place, story)
 
-
-def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> None:
+async def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> None:
     began, goes_on = asyncio.Event(), asyncio.Event()
 
     async def slow(run: FakeRun) -> None:
@@ -478,7 +455,7 @@ def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> 
 
     FakeRun.plays = {"one": slow}
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         app = stage.app
         worker = await stage.work()
         await stage.start("one", every="1s")
@@ -508,11 +485,9 @@ def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> 
             *("Starting worker", "drafted", "workload executed"),
         ]
 
-    tell(place, story)
 
-
-def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(place: Place) -> None:
+    async with on_stage(place) as stage:
         app = stage.app
         for _ in range(2):
             await stage.work()
@@ -533,8 +508,6 @@ def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(pl
         assert 1 <= len(runs) <= time.monotonic() - begun + 2
         assert len({run.planned for run in runs}) == len(runs)
         await until(lambda: ran_more(stage, len(runs)))
-
-    tell(place, story)
 
 
 async def ran_more(stage: Stage, runs: int) -> bool:
@@ -642,10 +615,10 @@ async def check_runs(stage: Stage, ids: list[str]) -> int:
 
 
 @pytest.mark.one_python
-def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
+async def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
     shared_place: Place, processes: Processes
 ) -> None:
-    async def story(stage: Stage) -> None:
+    async with on_stage(shared_place) as stage:
         workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
         id = await start_slow(stage, 1.0)
 
@@ -663,14 +636,12 @@ def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
         assert says("attempt", "interrupted") in await stage.log(id)
         assert [processes.end(worker) for worker in workers.values()] == [(1, 0)]
 
-    tell(shared_place, story)
-
 
 @pytest.mark.one_python
-def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_paused(
+async def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_paused(
     shared_place: Place, processes: Processes
 ) -> None:
-    async def story(stage: Stage) -> None:
+    async with on_stage(shared_place) as stage:
         workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
         ids = [await start_slow(stage, 2.0) for _ in range(8)]
         paused, others = ids[:4], ids[4:]
@@ -700,14 +671,12 @@ def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_paused
         for worker in workers.values():
             processes.end(worker)
 
-    tell(shared_place, story)
-
 
 @pytest.mark.one_python
-def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
+async def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
     shared_place: Place, processes: Processes
 ) -> None:
-    async def story(stage: Stage) -> None:
+    async with on_stage(shared_place) as stage:
         workers = [processes.start() for _ in range(2)]
         ids = [await start_slow(stage, 0.3, every="1s") for _ in range(6)]
         frozen = await freeze_one(stage, workers, ids)
@@ -726,12 +695,12 @@ def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
         assert await check_runs(stage, ids) == sum(executed for executed, _ in told)
         assert sum(lost for _, lost in told) > 0
 
-    tell(shared_place, story)
-
 
 @pytest.mark.one_python
-def test_after_random_kills_nothing_is_lost_or_repeated(shared_place: Place, processes: Processes) -> None:
-    async def story(stage: Stage) -> None:
+async def test_after_random_kills_nothing_is_lost_or_repeated(
+    shared_place: Place, processes: Processes
+) -> None:
+    async with on_stage(shared_place) as stage:
         ids = [await start_slow(stage, 0.1, every="1s") for _ in range(6)]
         dice = random.Random(7)
         workers = [processes.start() for _ in range(2)]
@@ -749,5 +718,3 @@ def test_after_random_kills_nothing_is_lost_or_repeated(shared_place: Place, pro
         for worker in workers:
             processes.end(worker)
         assert await check_runs(stage, ids) >= len(ids)
-
-    tell(shared_place, story)

@@ -1798,7 +1798,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 @pytest.mark.parametrize("jumps", JUMPS.values(), ids=JUMPS)
-def test_a_clock_that_jumps_stops_no_job_and_repeats_no_run(bench: Bench, jumps: Sequence[float]) -> None:
+async def test_a_clock_that_jumps_stops_no_job_and_repeats_no_run(
+    bench: Bench, jumps: Sequence[float]
+) -> None:
     async def story() -> None:
         await bench.start("one", every="10s")
         await bench.start("slow", every="10s")
@@ -1820,7 +1822,8 @@ def test_a_clock_that_jumps_stops_no_job_and_repeats_no_run(bench: Bench, jumps:
     async def drafts(id: str) -> int:
         return len(await bench.store.read_mempool(id))
 
-    play(bench, bench.worker(), story=story)
+    async with play(bench, bench.worker()):
+        await story()
 
 
 @pytest.mark.parametrize("protocol", ["foo", "h2c", "websocket"])

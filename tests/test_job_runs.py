@@ -14,7 +14,7 @@ from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.runner import finish
 from tests.test_created import TRANSFER
-from tests.test_jobs import NOON, answers, application, remark
+from tests.test_jobs import NOON, application, opened, remark
 
 MINUTE = 60 * SECOND
 
@@ -45,8 +45,8 @@ async def run_at(app: Application, id: str, minute: int, *, seconds: int = 2, **
     assert await app.store.finish_run(run, retention=Retention())
 
 
-def test_runs_come_newest_first_and_page_by_page(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_runs_come_newest_first_and_page_by_page(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id, other = await remark(app), await remark(app)
         for minute in range(3):
             await run_at(app, id, minute, failure="the chain is down" if minute == 1 else "")
@@ -64,11 +64,9 @@ def test_runs_come_newest_first_and_page_by_page(tmp_path: Path) -> None:
         assert [run["number"] for run in second["runs"]] == [1]
         assert second["next"] is None
 
-    answers(tmp_path, story)
 
-
-def test_a_run_has_its_lines_and_those_since_the_run_before(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_run_has_its_lines_and_those_since_the_run_before(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         await run_at(app, id, 0)
         between = {id: ["Scenario changed"]}
@@ -85,11 +83,9 @@ def test_a_run_has_its_lines_and_those_since_the_run_before(tmp_path: Path) -> N
         assert await lines(2, tail=0) == []
         assert await lines(3) == ["Drafted at 2", "workload executed"]
 
-    answers(tmp_path, story)
 
-
-def test_a_long_run_beside_a_short_one_keeps_its_first_lines(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_long_run_beside_a_short_one_keeps_its_first_lines(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         await app.store.flag_drafts({}, now=NOON + 10 * SECOND, lines={id: ["Waiting for webhook"]})
         await run_at(app, id, 1, lines=("by hand",))
@@ -101,11 +97,9 @@ def test_a_long_run_beside_a_short_one_keeps_its_first_lines(tmp_path: Path) -> 
             "received",
         ]
 
-    answers(tmp_path, story)
 
-
-def test_a_run_has_its_drafts_in_whole_tokens(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_run_has_its_drafts_in_whole_tokens(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         await run_at(app, id, 0)
         await run_at(app, id, 1, drafts=(draft(NOON + MINUTE), draft(NOON + MINUTE, amount="1", human="")))
@@ -120,8 +114,6 @@ def test_a_run_has_its_drafts_in_whole_tokens(tmp_path: Path) -> None:
         ]
         (newest,) = (await job_mempool(app, JobMempool(id=id, run=2, tail=1))).answer["mempool"]
         assert newest["seq"] == 3
-
-    answers(tmp_path, story)
 
 
 def test_a_transfer_is_drafted_in_whole_tokens(scenarioctl: Run, tmp_path: Path) -> None:

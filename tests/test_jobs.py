@@ -3,8 +3,8 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
@@ -45,21 +45,28 @@ NOON = 1_795_262_400 * SECOND
 UNKNOWN = "scenario 'nobody' is not in the store"
 
 
+def new_application(tmp_path: Path) -> Application:
+    settings = load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, {})
+    return Application(settings, clock=lambda: NOON)
+
+
 @contextmanager
 def application(tmp_path: Path) -> Iterator[Application]:
-    app = Application(
-        load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, {}),
-        clock=lambda: NOON,
-    )
+    app = new_application(tmp_path)
     try:
         yield app
     finally:
         finish(app.close())
 
 
-def answers(tmp_path: Path, story: Callable[[Application], Coroutine[Any, Any, None]]) -> None:
-    with application(tmp_path) as app:
-        finish(story(app))
+@asynccontextmanager
+async def opened(tmp_path: Path) -> AsyncIterator[Application]:
+    """Give an application to a test that awaits it."""
+    app = new_application(tmp_path)
+    try:
+        yield app
+    finally:
+        await app.close()
 
 
 async def remark(app: Application) -> str:
@@ -97,8 +104,8 @@ REMARK = node(
 BROKEN = node("b", "action", action="Remark", actionData={"source": {"chain": "polkadot"}})
 
 
-def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         told = [
             (await start_job(app, StartJob(id=id))).answer,
@@ -114,11 +121,9 @@ def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
             {"success": True, "result": "Job not running"},
         ]
 
-    answers(tmp_path, story)
 
-
-def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
 
         alone = await start_job(app, StartJob(id=id))
@@ -130,11 +135,9 @@ def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) 
         assert alone.notes == again.notes == (says("worker", "daemon"),)
         assert served.notes == ()
 
-    answers(tmp_path, story)
 
-
-def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         await start_job(app, StartJob(id=id, every="10m"))
 
@@ -145,8 +148,6 @@ def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_pa
         assert told.notes[0] == says("schedule", "every 10m")
         assert told.notes[0] not in same.notes
         assert (await job_status(app, JobStatus(id=id))).answer["every"] == "10m"
-
-    answers(tmp_path, story)
 
 
 @pytest.mark.parametrize(
@@ -160,30 +161,26 @@ def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_pa
         (job_mempool, JobMempool(id="nobody")),
     ],
 )
-def test_an_unknown_id_is_not_found(
+async def test_an_unknown_id_is_not_found(
     tmp_path: Path, handler: Callable[[Application, Any], Awaitable[Any]], request_: Any
 ) -> None:
-    async def story(app: Application) -> None:
+    async with opened(tmp_path) as app:
         with pytest.raises(NotFound) as refused:
             await handler(app, request_)
         assert str(refused.value) == UNKNOWN
 
-    answers(tmp_path, story)
 
-
-def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         with pytest.raises(InvalidRequest):
             await start_job(app, StartJob(id=id, every="soon"))
 
         assert (await job_status(app, JobStatus(id=id))).answer["state"] == "stopped"
 
-    answers(tmp_path, story)
 
-
-def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         never = (await job_status(app, JobStatus(id=id))).answer
         await start_job(
@@ -224,11 +221,9 @@ def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
         }
         assert never.keys() == started.keys()
 
-    answers(tmp_path, story)
 
-
-def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         for number in range(7):
             finished = FinishedRun(
@@ -270,11 +265,9 @@ def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> 
             },
         ]
 
-    answers(tmp_path, story)
 
-
-def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         ids = sorted([await remark(app) for _ in range(3)])
         for id in ids:
             await start_job(app, StartJob(id=id))
@@ -293,11 +286,9 @@ def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
             await list_jobs(app, ListJobs(state="tired"))
         assert str(refused.value) == says("state", "tired", "running, stopped, paused")
 
-    answers(tmp_path, story)
 
-
-def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         await app.store.finish_run(
             FinishedRun(
@@ -321,11 +312,9 @@ def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
                 await job_log(app, JobLog(**given))
             assert str(refused.value) == says(field, "-1")
 
-    answers(tmp_path, story)
 
-
-def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         for number, minutes in enumerate((180, 60, 10)):
             then = NOON - minutes * 60 * SECOND
@@ -378,11 +367,9 @@ def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_pat
                     await asked
                 assert str(refused.value) == says(field, value)
 
-    answers(tmp_path, story)
 
-
-def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         draft = MempoolDraft(
             chain="polkadot",
@@ -432,11 +419,9 @@ def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_p
             ]
         }
 
-    answers(tmp_path, story)
 
-
-def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         short = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=NOON, tx="0x00")
         drafts = (
@@ -465,11 +450,9 @@ def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
                 await job_mempool(app, JobMempool(**{"id": id, field: "-1"}))
             assert str(refused.value) == says(field, "-1")
 
-    answers(tmp_path, story)
 
-
-def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await diagram(app, REMARK)
 
         report = (await run_job(app, RunJob(id=id))).answer
@@ -483,11 +466,9 @@ def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
         # No schedule knows of it.
         assert await app.store.get_job(id) is None
 
-    answers(tmp_path, story)
 
-
-def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await remark(app)
         for number, moment in enumerate((NOON, NOON + 10, NOON + 20)):
             lines = tuple(f"{number} {line}" for line in range(450))
@@ -505,11 +486,9 @@ def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> None:
         assert limited.answer["result"] == [f"0 {line}" for line in range(401)]
         assert limited.answer["next"] == "401"
 
-    answers(tmp_path, story)
 
-
-def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await diagram(app, BROKEN, REMARK)
 
         with pytest.raises(InvalidRequest) as failed:
@@ -524,11 +503,9 @@ def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_p
         assert [entry["tx"][:9] for entry in mempool] == ["Could not", mempool[1]["tx"][:9]]
         assert (await job_log(app, JobLog(id=id))).answer["result"] == lines
 
-    answers(tmp_path, story)
 
-
-def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await diagram(app, REMARK, node("d", "delay", seconds=60))
 
         with pytest.raises(TimedOut) as failed:
@@ -540,8 +517,6 @@ def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
         assert isinstance(mempool, list)
         assert lines[-2:] == [says("failed", failed.value), "workload executed"]
         assert len(mempool) == 1
-
-    answers(tmp_path, story)
 
 
 class Hanging:
@@ -557,8 +532,8 @@ class Hanging:
 HTTP = node("h", "http", url="https://example.org/")
 
 
-def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         app.settings = replace(app.settings, run_seconds=1)
         app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, REMARK, HTTP)
@@ -574,14 +549,12 @@ def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
         ]
         assert len(await app.store.read_mempool(id)) == 1
 
-    answers(tmp_path, story)
-
 
 @pytest.mark.parametrize(("seconds", "timeout", "ends"), [(1.2, "", False), (1.2, "1s", True)])
-def test_the_default_timeout_does_not_count_delays(
+async def test_the_default_timeout_does_not_count_delays(
     tmp_path: Path, seconds: float, timeout: str, ends: bool
 ) -> None:
-    async def story(app: Application) -> None:
+    async with opened(tmp_path) as app:
         app.settings = replace(app.settings, run_seconds=1)
         # However long they wait, the step behind them has its second.
         id = await diagram(app, node("d", "delay", seconds=seconds), REMARK)
@@ -592,11 +565,9 @@ def test_the_default_timeout_does_not_count_delays(
         else:
             assert len((await run_job(app, RunJob(id=id, timeout=timeout))).answer["mempool"]) == 1
 
-    answers(tmp_path, story)
 
-
-def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         app.settings = replace(app.settings, run_seconds=1)
         app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, node("d", "delay", seconds=0.1), HTTP)
@@ -604,11 +575,9 @@ def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
         with pytest.raises(TimedOut):
             await run_job(app, RunJob(id=id))
 
-    answers(tmp_path, story)
 
-
-def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await diagram(app, REMARK)
         await start_job(app, StartJob(id=id))
 
@@ -618,8 +587,6 @@ def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
         assert (log[0], *log[-2:]) == ("Starting worker", "workload executed", "Sleeping")
         (entry,) = (await job_mempool(app, JobMempool(id=id))).answer["mempool"]
         assert entry["tx"].startswith("0x")
-
-    answers(tmp_path, story)
 
 
 def create(scenarioctl: Run) -> str:

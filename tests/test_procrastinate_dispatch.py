@@ -17,7 +17,7 @@ from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests import postgres
 from tests.runner import finish
-from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, tell, until
+from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, on_stage, until
 from tests.test_worker import FakeRun, draft
 
 pytestmark = pytest.mark.processes
@@ -37,60 +37,56 @@ def execute(statement: str) -> list[tuple[object, ...]]:
         return done.fetchall() if done.description else []
 
 
-def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
+async def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "SOON", 500_000_000)
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.work()
         await stage.start("later", after=2.5)
         assert execute("SELECT FROM procrastinate_jobs") == []
 
         await until(lambda: stage.ran("later"))
 
-    tell(place, story)
 
-
-def test_a_leg_whose_bell_is_lost_is_rung_for_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_leg_whose_bell_is_lost_is_rung_for_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "_LATE", 200_000_000)
     monkeypatch.setattr(jobs, "_SILENT", 200_000_000)
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.start("one", after=0.2)
         execute("DELETE FROM procrastinate_jobs")
         await stage.work()
 
         await until(lambda: stage.ran("one"))
 
-    tell(place, story)
 
-
-def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) -> None:
+async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) -> None:
     silent = """
         WITH silent AS (
             INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute') RETURNING id
         ) UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM silent)
     """
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         await stage.start("one")
         execute(silent)
         await stage.work()
 
         await until(lambda: stage.ran("one"), seconds=20)
 
-    tell(place, story)
 
-
-def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(place: Place) -> None:
+async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(place: Place) -> None:
     asked = asyncio.Event()
 
     async def refuse(*_: object, **__: object) -> None:
         asked.set()
         raise StoreUnavailable("the store is away")
 
-    async def story(stage: Stage) -> None:
+    async with on_stage(place) as stage:
         app = stage.place.open()
         app.store.begin_leg = refuse  # type: ignore[method-assign]
         first = await stage.work(app)
@@ -102,17 +98,13 @@ def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(pla
 
         await until(lambda: stage.ran("one"), seconds=20)
 
-    tell(place, story)
 
-
-def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
+    async with on_stage(place) as stage:
         await stage.start("one")
         worker = Worker(stage.place.open(), pace=PACE)
 
         assert [await worker.run_next(), await worker.run_next()] == [True, False]
-
-    tell(place, story)
 
 
 async def known(count: int) -> bool:
@@ -120,8 +112,8 @@ async def known(count: int) -> bool:
     return execute("SELECT count(*) FROM procrastinate_workers") == [(count,)]
 
 
-def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> None:
-    async def story(stage: Stage) -> None:
+async def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> None:
+    async with on_stage(place) as stage:
         worker = await stage.work()
         await until(lambda: known(1))
         execute("DELETE FROM procrastinate_workers")
@@ -133,10 +125,8 @@ def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> 
         assert worker.counts.store_errors
         assert await stage.app.store.has_worker()
 
-    tell(place, story)
 
-
-def test_a_server_that_is_killed_interrupts_no_run(
+async def test_a_server_that_is_killed_interrupts_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(running, "Run", FakeRun)
@@ -182,6 +172,7 @@ def test_a_server_that_is_killed_interrupts_no_run(
         assert [record for record in caplog.records if record.exc_info] == []
 
     try:
-        tell(place, story)
+        async with on_stage(place) as stage:
+            await story(stage)
     finally:
         server.remove()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.application import Application
 from scenarioctl.operations.jobs import (
     JobLog,
     JobStatus,
@@ -19,7 +18,8 @@ from scenarioctl.operations.jobs import (
 from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
-from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, answers, diagram
+from tests.runner import finish
+from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, application, diagram, opened
 from tests.test_worker import Bench, FakeRun, draft, play
 
 
@@ -29,7 +29,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path)
 
 
-def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
+async def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
     seen = []
 
     async def slow(run: FakeRun) -> None:
@@ -42,7 +42,7 @@ def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="1h")
         await bench.time.let_pass(2)
 
@@ -52,15 +52,14 @@ def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
         await bench.time.let_pass(60)
         assert await bench.log("one") == [*started, "drafted", "workload executed", "Sleeping"]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
+async def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scenarioctl.worker.leg._SHORT", 3600)
 
-    async def story(app: Application) -> None:
+    async with opened(tmp_path) as app:
+
         async def refuse(*_: object, **__: object) -> bool:
             raise AssertionError("one transaction more")
 
@@ -73,10 +72,8 @@ def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
         lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert [lines[0], *lines[-2:]] == ["Starting worker", "workload executed", "Sleeping"]
 
-    answers(tmp_path, story)
 
-
-def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> None:
+async def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.announce("Requesting GET example.org/")
         await run.app.sleep(60)
@@ -84,36 +81,33 @@ def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> N
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
-        await bench.start("one", every="1h")
-        dead = bench.worker()
-        begun = asyncio.create_task(dead.run_next())
-        await bench.time.let_pass(1)
-        # It renews no lease any more, and what it brings then is not kept.
-        worker = bench.worker()
-        stop = asyncio.Event()
-        serving = asyncio.create_task(worker.run(stop))
-        await bench.time.let_pass(100)
+    await bench.start("one", every="1h")
+    dead = bench.worker()
+    begun = asyncio.create_task(dead.run_next())
+    await bench.time.let_pass(1)
+    # It renews no lease any more, and what it brings then is not kept.
+    worker = bench.worker()
+    stop = asyncio.Event()
+    serving = asyncio.create_task(worker.run(stop))
+    await bench.time.let_pass(100)
 
-        first = ["Starting worker", "Requesting GET example.org/"]
-        again = ["The last attempt at this run was interrupted; running it again"]
-        assert await bench.log("one") == [
-            *first,
-            *again,
-            "Requesting GET example.org/",
-            *("drafted", "workload executed", "Sleeping"),
-        ]
-        assert (await bench.job("one")).runs == 1
-        await begun
-        stop.set()
-        await asyncio.wait_for(serving, 5)
-        await bench.app.close()
-
-    asyncio.run(story())
+    first = ["Starting worker", "Requesting GET example.org/"]
+    again = ["The last attempt at this run was interrupted; running it again"]
+    assert await bench.log("one") == [
+        *first,
+        *again,
+        "Requesting GET example.org/",
+        *("drafted", "workload executed", "Sleeping"),
+    ]
+    assert (await bench.job("one")).runs == 1
+    await begun
+    stop.set()
+    await asyncio.wait_for(serving, 5)
+    await bench.app.close()
 
 
-def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         id = await diagram(app, REMARK, BROKEN)
         sound = await diagram(app, REMARK)
         for each in (id, sound):
@@ -134,11 +128,9 @@ def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path
         listed = (await list_jobs(app, ListJobs())).answer["jobs"]
         assert {job["id"]: job["outcome"] for job in listed} == {id: "failed", sound: "executed"}
 
-    answers(tmp_path, story)
 
-
-def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, REMARK, HTTP, {**REMARK, "id": "s"})
         await start_job(app, StartJob(id=id, timeout="1s"))
@@ -153,19 +145,14 @@ def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
             "Sleeping",
         ]
 
-    answers(tmp_path, story)
-
 
 def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path) -> None:
     made = {}
-
-    async def story(app: Application) -> None:
+    with application(tmp_path) as app:
         for name, step in (("sound", REMARK), ("broken", BROKEN)):
-            made[name] = await diagram(app, step)
-            await start_job(app, StartJob(id=made[name]))
-        assert await Worker(app).run_next()
-
-    answers(tmp_path, story)
+            made[name] = finish(diagram(app, step))
+            finish(start_job(app, StartJob(id=made[name])))
+        assert finish(Worker(app).run_next())
     store = ("--store", str(next(tmp_path.glob("*.db"))))
 
     status = {name: scenarioctl(*store, "job", "status", id) for name, id in made.items()}

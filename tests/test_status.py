@@ -24,7 +24,7 @@ from tests.messages import says
 from tests.network import FakeNetwork
 from tests.serving import Serving
 from tests.test_job_runs import MINUTE, draft, run_at
-from tests.test_jobs import NOON, answers, remark
+from tests.test_jobs import NOON, opened, remark
 from tests.test_streams import Stream
 
 
@@ -32,8 +32,8 @@ async def told(app: Application) -> Any:
     return (await show_status(app, ShowStatus())).answer
 
 
-def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         answer = await told(app)
 
         assert answer.pop("version")
@@ -58,13 +58,11 @@ def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
             "chains": [],
         }
 
-    answers(tmp_path, story)
 
-
-def test_each_worker_has_a_row(tmp_path: Path) -> None:
+async def test_each_worker_has_a_row(tmp_path: Path) -> None:
     owner = new_owner()
 
-    async def story(app: Application) -> None:
+    async with opened(tmp_path) as app:
         offset = round(-0.4 * SECOND)
         await app.store.renew_lease(owner, lease=10 * SECOND, version="1.2.3", offset=offset)
         await app.store.renew_lease("of an older version", lease=10 * SECOND)
@@ -90,13 +88,11 @@ def test_each_worker_has_a_row(tmp_path: Path) -> None:
             says("0.4 s behind", "NTP", host=os.uname().nodename, process=os.getpid())
         ]
 
-    answers(tmp_path, story)
 
-
-def test_a_scenario_that_is_deleted_meanwhile_hides_nothing_else(
+async def test_a_scenario_that_is_deleted_meanwhile_hides_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story(app: Application) -> None:
+    async with opened(tmp_path) as app:
         gone, other = await remark(app), await remark(app)
         for id in (gone, other):
             await run_at(app, id, -9, drafts=(replace(draft(NOON), expires=NOON + MINUTE),))
@@ -111,11 +107,9 @@ def test_a_scenario_that_is_deleted_meanwhile_hides_nothing_else(
 
         assert [each["id"] for each in (await told(app))["needs"]["sign"]] == [other]
 
-    answers(tmp_path, story)
 
-
-def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         one, other = await remark(app), await remark(app)
         late = replace(draft(NOON), expires=NOON + 60 * MINUTE)
         await run_at(app, one, -9, drafts=(late, late))
@@ -151,8 +145,6 @@ def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path) -> N
         await app.store.flag_drafts({3: "the runtime has changed"}, now=NOON, lines={})
         assert [row["id"] for row in (await told(app))["needs"]["sign"]] == [one]
 
-    answers(tmp_path, story)
-
 
 async def fails(app: Application, id: str, *, pause: bool = False) -> None:
     """Let the job look as if its last run had failed."""
@@ -165,8 +157,8 @@ async def fails(app: Application, id: str, *, pause: bool = False) -> None:
     await app.store.change_job(id, change)
 
 
-def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         paused, failing, sound = [await remark(app) for _ in range(3)]
         for id in (paused, failing, sound):
             await start_job(app, StartJob(id=id, every="10m"))
@@ -215,11 +207,9 @@ def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
         ]
         assert jobs[sound]["next"] == "2026-11-21T12:10:00.000000000Z"
 
-    answers(tmp_path, story)
 
-
-def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
-    async def story(app: Application) -> None:
+async def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
         for _ in range(25):
             id = await remark(app)
             await start_job(app, StartJob(id=id))
@@ -231,8 +221,6 @@ def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
         assert len(answer["jobs"]) == len(answer["needs"]["sign"]) == len(answer["needs"]["paused"]) == 20
         assert answer["jobs_total"] == answer["needs"]["sign_total"] == answer["needs"]["paused_total"] == 25
         assert answer["needs"]["count"] == 50
-
-    answers(tmp_path, story)
 
 
 def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,13 @@ def numbered(number: int, *, size: int = 100) -> StoredScenario:
     return replace(FIRST, id=f"scenario-{number}", blob=bytes(size))
 
 
-def play(path: Path, story: Callable[[SqliteStore], Awaitable[None]]) -> None:
-    """Let *story* take place on an event loop, with a store that is closed at its end."""
-
-    async def whole() -> None:
-        store = SqliteStore(path)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(whole())
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def count_rows(path: Path) -> int:
@@ -79,8 +75,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "scenarios.db"
 
 
-def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
+    async with opened(path) as store:
         await store.put_scenario(FIRST)
         assert store._writer is not None
         asked: list[str] = []
@@ -98,11 +94,10 @@ def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
             "COMMIT",
         ] * 2
 
-    play(path, story)
 
+async def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
+    async with opened(path) as store:
 
-def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
         async def put(number: int) -> None:
             await store.put_scenario(numbered(number))
             with closing(sqlite3.connect(path)) as other:
@@ -111,11 +106,9 @@ def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
 
         await asyncio.gather(*(put(number) for number in range(30)))
 
-    play(path, story)
 
-
-def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
+    async with opened(path) as store:
         await store.put_scenario(FIRST)
         async with Held(store):
             work: list[Awaitable[Any]] = [
@@ -144,15 +137,13 @@ def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
             "scenario-3",
         }
 
-    play(path, story)
 
-
-def test_the_loop_goes_on_while_another_process_locks_the_store(
+async def test_the_loop_goes_on_while_another_process_locks_the_store(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.2)
 
-    async def story(store: SqliteStore) -> None:
+    async with opened(path) as store:
         await store.put_scenario(SECOND)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -170,11 +161,9 @@ def test_the_loop_goes_on_while_another_process_locks_the_store(
         assert len({id(answer) for answer in answers}) == 3
         await store.put_scenario(FIRST)
 
-    play(path, story)
 
-
-def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
+    async with opened(path) as store:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             put = asyncio.ensure_future(store.put_scenario(FIRST))
@@ -184,11 +173,9 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
 
         assert await store.get_scenario(FIRST.id) == FIRST
 
-    play(path, story)
 
-
-def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
+    async with opened(path) as store:
         reads = [
             asyncio.ensure_future(store._read(lambda database: time.sleep(0.1), long=True)) for _ in range(2)
         ]
@@ -198,11 +185,9 @@ def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
         assert await store._read(lambda database: threading.get_ident()) == main
         assert await store._read(lambda database: threading.get_ident(), long=True) != main
 
-    play(path, story)
 
-
-def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
+    async with opened(path) as store:
         threads: list[int] = []
 
         def read(database: sqlite3.Connection) -> str:
@@ -216,11 +201,9 @@ def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
         assert await store._read(read) == "read"
         assert threads[0] == threading.get_ident() != threads[1]
 
-    play(path, story)
 
-
-def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -> None:
+    async with opened(path) as store:
         async with Held(store):
             gone = asyncio.ensure_future(store.put_scenario(FIRST))
             stays = asyncio.ensure_future(store.put_scenario(SECOND))
@@ -230,8 +213,6 @@ def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -
         await stays
 
         assert [item.id for item in (await store.list_scenarios()).items] == [SECOND.id]
-
-    play(path, story)
 
 
 def test_closing_lets_what_is_under_way_end(path: Path) -> None:
@@ -260,8 +241,8 @@ def test_a_store_outlives_a_loop(path: Path) -> None:
     asyncio.run(store.close())
 
 
-def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> None:
-    async def story(store: SqliteStore) -> None:
+async def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> None:
+    async with opened(path) as store:
         await store.put_scenario(FIRST)
         assert store._writer is not None
         database = store._writer._database
@@ -283,5 +264,3 @@ def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> 
             "scenario-1",
             "scenario-3",
         }
-
-    play(path, story)

@@ -6,7 +6,8 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -243,25 +244,22 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         asyncio.run(store.close())
 
 
-def play(bench: Bench, *workers: Worker, story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Let the workers run while *story* is told; then stop them."""
-
-    async def told() -> None:
-        stop = asyncio.Event()
-        tasks = [asyncio.create_task(worker.run(stop)) for worker in workers]
-        try:
-            await settle()
-            await story()
-        finally:
-            stop.set()
-            await asyncio.wait_for(asyncio.gather(*tasks), 20)
-            await bench.app.close()
-
-    asyncio.run(told())
+@asynccontextmanager
+async def play(bench: Bench, *workers: Worker) -> AsyncIterator[None]:
+    """Let the workers run, then stop them."""
+    stop = asyncio.Event()
+    tasks = [asyncio.create_task(worker.run(stop)) for worker in workers]
+    try:
+        await settle()
+        yield
+    finally:
+        stop.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 20)
+        await bench.app.close()
 
 
-def test_a_job_runs_at_once_and_then_at_its_interval(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_job_runs_at_once_and_then_at_its_interval(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="10s")
         await bench.time.let_pass(25)
 
@@ -281,22 +279,18 @@ def test_a_job_runs_at_once_and_then_at_its_interval(bench: Bench) -> None:
         job = await bench.job("one")
         assert (job.runs, job.failures, job.due) == (3, 0, START + 30 * SECOND)
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_job_that_another_process_starts_is_noticed_within_a_second(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_job_that_another_process_starts_is_noticed_within_a_second(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(100.3)
         await bench.start("one")
         await bench.time.let_pass(1)
 
         assert await bench.runs("one") == 1
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_job_that_is_started_in_the_same_process_runs_at_once(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_job_that_is_started_in_the_same_process_runs_at_once(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.scenario("one")
         await bench.time.let_pass(100.3)
         async with bench.app.session() as session:
@@ -305,37 +299,31 @@ def test_a_job_that_is_started_in_the_same_process_runs_at_once(bench: Bench) ->
 
         assert await bench.runs("one") == 1
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_job_of_one_second_runs_in_each_second(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_job_of_one_second_runs_in_each_second(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="1s")
         await bench.time.let_pass(60)
 
         times = [when for when, text in await bench.written("one") if text == "workload executed"]
         assert times == list(range(61))
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
+async def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(3600)
 
     FakeRun.plays = {"slow": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("slow", every="1s")
         await bench.start("quick", every="1s")
         await bench.time.let_pass(30)
 
         assert (await bench.runs("slow"), await bench.runs("quick")) == (0, 31)
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
+async def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
     async def waiting(run: FakeRun) -> Wait | None:
         if not run.leg:
             return Wait(step="webhook 6f1c", seconds=50)
@@ -345,7 +333,7 @@ def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
     FakeRun.plays = {"first": waiting, "second": waiting}
     worker = bench.worker(capacity=1)
 
-    async def story() -> None:
+    async with play(bench, worker):
         for id in ("first", "second", "third"):
             await bench.start(id, every="12h")
         await bench.time.let_pass(10)
@@ -365,10 +353,8 @@ def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
         job = await bench.job("first")
         assert (job.step, job.waiting, job.in_progress, job.runs) == ("", 0, False, 1)
 
-    play(bench, worker, story=story)
 
-
-def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -> None:
+async def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -> None:
     at_once: list[int] = []
     busy = 0
 
@@ -385,7 +371,7 @@ def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -
     ids = [f"job{number}" for number in range(7)]
     FakeRun.plays = dict.fromkeys(ids, waiting)
 
-    async def story() -> None:
+    async with play(bench, bench.worker(capacity=2)):
         for id in ids:
             await bench.start(id, every="12h")
         await bench.time.let_pass(30)
@@ -393,10 +379,10 @@ def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -
         assert [await bench.runs(id) for id in ids] == [1] * 7
         assert max(at_once) == 2
 
-    play(bench, bench.worker(capacity=2), story=story)
 
-
-def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_in_one_job_does_not_stop_the_others(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     async def broken(run: FakeRun) -> None:
         await draft(run)
         raise KeyError("oops")
@@ -422,21 +408,22 @@ def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.
 
     worker = bench.worker()
     with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
-        play(bench, worker, story=story)
+        async with play(bench, worker):
+            await story()
     assert worker.counts.bugs == 2
     record = next(record for record in caplog.records if "a bug showed in job broken" in record.getMessage())
     assert record.exc_info
     assert record.exc_info[0] is KeyError
 
 
-def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(bench: Bench) -> None:
+async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(bench: Bench) -> None:
     async def cut(run: FakeRun) -> None:
         # As does a result that others wait for too, when it is given up.
         raise asyncio.CancelledError
 
     FakeRun.plays = {"cut": cut}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("cut", every="10s")
         await bench.time.let_pass(15)
 
@@ -444,10 +431,8 @@ def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(be
         run = [f"run failed: {said}", "workload executed", "Sleeping"]
         assert await bench.log("cut") == ["Starting worker", *run, *run]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_run_that_failed_is_a_warning_in_the_log_of_the_daemon(
+async def test_a_run_that_failed_is_a_warning_in_the_log_of_the_daemon(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(run: FakeRun) -> None:
@@ -461,21 +446,22 @@ def test_a_run_that_failed_is_a_warning_in_the_log_of_the_daemon(
         await bench.time.let_pass(12)
 
     with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
-        play(bench, bench.worker(), story=story)
+        async with play(bench, bench.worker()):
+            await story()
     assert [record.getMessage() for record in caplog.records] == [
         says("failed", "away"),
         says("failed", "paused", "away"),
     ]
 
 
-def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
+async def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
     async def failing(run: FakeRun) -> None:
         run.failure = "no route"
         run.lines.append(f"{NO_TRANSACTION}: no route")
 
     FakeRun.plays = {"one": failing}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="10s", pause_after=2)
         await bench.time.let_pass(60)
 
@@ -493,17 +479,15 @@ def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> 
         job = await bench.job("one")
         assert (job.state, job.failures, job.reason, job.due) == (JobState.PAUSED, 2, "no route", None)
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: Bench) -> None:
+async def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await draft(run)
         await asyncio.sleep(3600)
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="1h", timeout="1s")
         await bench.time.let_pass(1)
         # Its limit is the event loop's, whose clock is real.
@@ -519,11 +503,9 @@ def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: B
         assert (job.failures, job.reason) == (1, sentence)
         assert len(await bench.store.read_mempool("one")) == 1
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.scenario("bad", blob=b"not a blob")
         await bench.start("bad", scenario=False, every="10s")
         await bench.start("good", every="10s")
@@ -539,16 +521,14 @@ def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
         assert end == ["workload executed", "Sleeping"]
         assert await bench.runs("good") == 1
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -> None:
+async def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(25)
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="10s")
         await bench.time.let_pass(26)
 
@@ -558,17 +538,12 @@ def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -> None
         ]
         assert (await bench.job("one")).due == START + 30 * SECOND
 
-    play(bench, bench.worker(), story=story)
 
+async def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
+    await bench.start("one", every="10s", catchup="1m")
+    bench.time.now += 35 * SECOND
 
-def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
-    async def before() -> None:
-        await bench.start("one", every="10s", catchup="1m")
-        bench.time.now += 35 * SECOND
-
-    asyncio.run(before())
-
-    async def told() -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
         assert await bench.log("one") == [
@@ -580,34 +555,24 @@ def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
         ]
         assert (await bench.job("one")).due == START + 40 * SECOND
 
-    play(bench, bench.worker(), story=told)
 
+async def test_a_first_run_comes_however_late_a_worker_does(bench: Bench) -> None:
+    await bench.start("one", every="12h", catchup="1m")
+    bench.time.now += 2 * HOUR
 
-def test_a_first_run_comes_however_late_a_worker_does(bench: Bench) -> None:
-    async def before() -> None:
-        await bench.start("one", every="12h", catchup="1m")
-        bench.time.now += 2 * HOUR
-
-    asyncio.run(before())
-
-    async def told() -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
         assert await bench.log("one") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
         assert (await bench.job("one")).due == START + 12 * HOUR
 
-    play(bench, bench.worker(), story=told)
 
+async def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
+    await bench.start("one", every="10m", catchup="1m")
+    await bench.worker().run_next()
+    bench.time.now += 23 * MINUTE
 
-def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
-    async def before() -> None:
-        await bench.start("one", every="10m", catchup="1m")
-        await bench.worker().run_next()
-        bench.time.now += 23 * MINUTE
-
-    asyncio.run(before())
-
-    async def told() -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
         assert (await bench.log("one"))[4:] == [
@@ -620,11 +585,9 @@ def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
 
         assert (await bench.log("one"))[6:] == ["drafted", "workload executed", "Sleeping"]
 
-    play(bench, bench.worker(), story=told)
 
-
-def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="10m", overlap="queue", catchup="1m")
         await bench.time.let_pass(1)
         bench.time.now += 23 * MINUTE
@@ -636,11 +599,9 @@ def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> N
         ]
         assert (await bench.job("one")).due == START + 30 * MINUTE
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Bench) -> None:
-    async def story() -> None:
+async def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", cron="* * * * *")
         await bench.time.let_pass(1)
         bench.time.now += 30 * DAY
@@ -653,19 +614,14 @@ def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Be
             "Sleeping",
         ]
 
-    play(bench, bench.worker(), story=story)
 
+async def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
+    await bench.start("one", every="12h", catchup="1m")
+    await bench.begin("one", "crashed")
+    bench.time.now += 3 * HOUR
+    bench.time.passed += 3 * HOUR
 
-def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
-    async def before() -> None:
-        await bench.start("one", every="12h", catchup="1m")
-        await bench.begin("one", "crashed")
-        bench.time.now += 3 * HOUR
-        bench.time.passed += 3 * HOUR
-
-    asyncio.run(before())
-
-    async def told() -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
         assert await bench.log("one") == [
@@ -676,10 +632,8 @@ def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> N
             "Sleeping",
         ]
 
-    play(bench, bench.worker(), story=told)
 
-
-def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
+async def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
     cancelled = []
 
     async def slow(run: FakeRun) -> None:
@@ -691,7 +645,7 @@ def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="12h")
         await bench.time.let_pass(1)
         await bench.stop("one")
@@ -706,17 +660,15 @@ def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
             *("drafted", "workload executed", "Sleeping"),
         ]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(bench: Bench) -> None:
+async def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(5)
         run.lines.append("ended")
 
     FakeRun.plays = {"one": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="1s")
         await bench.time.let_pass(1)
         await bench.stop("one")
@@ -726,13 +678,11 @@ def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(bench
         job = await bench.job("one")
         assert (job.state, job.runs, job.due) == (JobState.STOPPED, 0, None)
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> None:
+async def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> None:
     frozen, other = bench.worker(owner="frozen"), bench.worker(owner="other")
 
-    async def story() -> None:
+    async with play(bench, other):
         await bench.start("one", every="1h")
         begun = await bench.begin("one", "frozen")
         await bench.time.let_pass(15)
@@ -754,10 +704,8 @@ def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> 
         assert (frozen.counts.executed, frozen.counts.lost) == (0, 1)
         assert (other.counts.executed, other.counts.lost) == (1, 0)
 
-    play(bench, other, story=story)
 
-
-def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> None:
+async def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> None:
     begun = 0
 
     async def slow(run: FakeRun) -> None:
@@ -767,7 +715,7 @@ def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> N
 
     FakeRun.plays = {"slow": slow}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("slow", every="12h")
         await bench.start("other", every="10s")
         await bench.time.let_pass(1)
@@ -779,16 +727,14 @@ def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> N
         assert begun == 1
         assert await bench.log("slow") == ["Starting worker", "workload executed", "Sleeping"]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_worker_without_runs_is_seen_now_and_then_with_what_its_clock_is_ahead(
+async def test_a_worker_without_runs_is_seen_now_and_then_with_what_its_clock_is_ahead(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench.app, "clock", lambda: bench.time.clock() + SECOND // 2)
     worker = bench.worker()
 
-    async def story() -> None:
+    async with play(bench, worker):
         (first,) = await bench.store.list_workers()
         await bench.time.let_pass(70)
         (later,) = await bench.store.list_workers()
@@ -798,103 +744,87 @@ def test_a_worker_without_runs_is_seen_now_and_then_with_what_its_clock_is_ahead
         assert 50 * SECOND < later.seen - first.seen < 70 * SECOND
         assert worker.clock_offset == 0.5
 
-    play(bench, worker, story=story)
 
-
-def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
+async def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
     host, boot, namespace, _, _, _ = new_owner().split(":")
 
-    async def before() -> None:
-        await bench.start("one", every="1h")
-        owner = f"{host}:{boot}:{namespace}:{ended.pid}:1:dead"
-        await bench.begin("one", owner)
+    await bench.start("one", every="1h")
+    owner = f"{host}:{boot}:{namespace}:{ended.pid}:1:dead"
+    await bench.begin("one", owner)
 
-    asyncio.run(before())
-
-    async def told() -> None:
+    async with play(bench, bench.worker()):
         await settle()
         await bench.time.let_pass(0.1)
 
         assert await bench.runs("one") == 1
 
-    play(bench, bench.worker(), story=told)
+
+async def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(bench: Bench) -> None:
+    worker = bench.worker()
+    await bench.start("one")
+    await bench.begin("one", worker.owner)
+
+    owners = []
+    for _ in range(2):
+        await worker.legs.renew()
+        owners.append(await bench.store.leg_owners())
+
+    assert owners == [{worker.owner}, set()]
+    await bench.app.close()
 
 
-def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(bench: Bench) -> None:
-    async def told() -> None:
-        worker = bench.worker()
-        await bench.start("one")
-        await bench.begin("one", worker.owner)
-
-        owners = []
-        for _ in range(2):
-            await worker.legs.renew()
-            owners.append(await bench.store.leg_owners())
-
-        assert owners == [{worker.owner}, set()]
-        await bench.app.close()
-
-    asyncio.run(told())
-
-
-def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(bench: Bench) -> None:
+async def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(bench: Bench) -> None:
     begin = bench.store.begin_leg
 
-    async def told() -> None:
-        answered = asyncio.Event()
+    answered = asyncio.Event()
 
-        async def begin_slowly(id: str, *, leg: int, owner: str) -> Leg | None:
-            begun = await begin(id, leg=leg, owner=owner)
-            await answered.wait()
-            return begun
+    async def begin_slowly(id: str, *, leg: int, owner: str) -> Leg | None:
+        begun = await begin(id, leg=leg, owner=owner)
+        await answered.wait()
+        return begun
 
-        bench.store.begin_leg = begin_slowly  # type: ignore[method-assign]
-        worker = bench.worker()
-        await bench.start("one")
-        number = dict(await bench.store.find_due(100))["one"]
-        beginning = asyncio.create_task(worker.legs.begin("one", number))
-        await settle()
-        for _ in range(2):
-            await worker.legs.renew()
-        answered.set()
-        leg = await beginning
-        assert leg is not None
-        await leg
+    bench.store.begin_leg = begin_slowly  # type: ignore[method-assign]
+    worker = bench.worker()
+    await bench.start("one")
+    number = dict(await bench.store.find_due(100))["one"]
+    beginning = asyncio.create_task(worker.legs.begin("one", number))
+    await settle()
+    for _ in range(2):
+        await worker.legs.renew()
+    answered.set()
+    leg = await beginning
+    assert leg is not None
+    await leg
 
-        assert await bench.runs("one") == 1
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert await bench.runs("one") == 1
+    await bench.app.close()
 
 
-def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(bench: Bench) -> None:
-    async def told() -> None:
-        worker = bench.worker()
-        await bench.start("one")
-        await bench.begin("one", "another")
-        bench.time.passed += round(worker.pace.lease * 2 * SECOND)
-        renew = bench.store.renew_lease
+async def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(bench: Bench) -> None:
+    worker = bench.worker()
+    await bench.start("one")
+    await bench.begin("one", "another")
+    bench.time.passed += round(worker.pace.lease * 2 * SECOND)
+    renew = bench.store.renew_lease
 
-        async def refuse(*_: object, **__: object) -> None:
-            raise StoreUnavailable("the store is away")
+    async def refuse(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the store is away")
 
-        bench.store.renew_lease = refuse  # type: ignore[method-assign,assignment]
-        with pytest.raises(StoreUnavailable):
-            await worker.legs.renew()
-        bench.store.renew_lease = renew  # type: ignore[method-assign]
+    bench.store.renew_lease = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(StoreUnavailable):
+        await worker.legs.renew()
+    bench.store.renew_lease = renew  # type: ignore[method-assign]
 
-        assert not await worker.legs.take_over()
-        bench.time.passed += round(worker.pace.lease * SECOND)
-        assert await worker.legs.take_over()
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert not await worker.legs.take_over()
+    bench.time.passed += round(worker.pace.lease * SECOND)
+    assert await worker.legs.take_over()
+    await bench.app.close()
 
 
-def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("interval", every="10s")
         await bench.scenario("cron")
         schedule = read_schedule(cron="* * * * *")
@@ -915,50 +845,45 @@ def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
         assert await bench.runs("interval") == 3 + 12
         assert await bench.runs("cron") == 2
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(bench: Bench) -> None:
+async def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(bench: Bench) -> None:
     async def story() -> None:
         await bench.time.let_pass(25)
 
         assert await bench.runs("one") == 2
 
-    asyncio.run(bench.start("one", every="10s"))
+    await bench.start("one", every="10s")
     # Since then it shows another year.
     bench.time.now -= 400 * DAY
     bench.open()
-    play(bench, bench.worker(), story=story)
+    async with play(bench, bench.worker()):
+        await story()
 
 
-def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(bench: Bench) -> None:
-    async def before() -> None:
-        await bench.start("one", every="1h")
-        leg = await bench.begin("one", "me")
-        ended = FinishedRun(
-            job="one",
-            epoch=leg.job.epoch,
-            planned=START,
-            started=START,
-            finished=START,
-            due=START,
-            next_planned=START,
-        )
-        assert await bench.store.finish_run(ended, retention=Retention())
+async def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(bench: Bench) -> None:
+    await bench.start("one", every="1h")
+    leg = await bench.begin("one", "me")
+    ended = FinishedRun(
+        job="one",
+        epoch=leg.job.epoch,
+        planned=START,
+        started=START,
+        finished=START,
+        due=START,
+        next_planned=START,
+    )
+    assert await bench.store.finish_run(ended, retention=Retention())
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
         assert await bench.log("one") == [says("planned", "before"), "Sleeping"]
         assert len(await bench.store.last_runs("one", limit=5)) == 1
         assert (await bench.job("one")).due == START + HOUR
 
-    asyncio.run(before())
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_clock_that_jumps_ahead_is_like_a_downtime(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_clock_that_jumps_ahead_is_like_a_downtime(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.start("short", every="10s")
         await bench.start("long", every="12h")
         await bench.time.let_pass(1)
@@ -976,10 +901,8 @@ def test_a_clock_that_jumps_ahead_is_like_a_downtime(bench: Bench) -> None:
             "Sleeping",
         ]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_run_is_kept_as_soon_as_the_store_takes_it(
+async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     trouble: Exception | None = None
@@ -1019,27 +942,26 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
         assert await bench.runs("later") == 1
 
     with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
-        play(bench, bench.worker(), story=story)
+        async with play(bench, bench.worker()):
+            await story()
     said = [record.getMessage() for record in caplog.records]
     # Not at every look: it backs off.
     assert 4 < len(said) < 20
     assert said[0] == says("0.2", "s.db")
 
 
-def test_a_worker_remembers_nothing_of_legs_that_have_ended(bench: Bench) -> None:
+async def test_a_worker_remembers_nothing_of_legs_that_have_ended(bench: Bench) -> None:
     worker = bench.worker()
 
-    async def story() -> None:
+    async with play(bench, worker):
         await bench.start("one", every="10s")
         await bench.time.let_pass(35)
 
         assert (await bench.job("one")).runs == 4
         assert (len(worker.legs), dict(worker.legs._beginning)) == (0, {})
 
-    play(bench, worker, story=story)
 
-
-def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
+async def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finish = bench.store.finish_run
@@ -1063,10 +985,11 @@ def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
         ]
         assert (await bench.job("one")).due == START + 10 * SECOND
 
-    play(bench, bench.worker(), story=story)
+    async with play(bench, bench.worker()):
+        await story()
 
 
-def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
+async def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def slow(run: FakeRun) -> None:
@@ -1089,11 +1012,14 @@ def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
         assert worker.counts.lost == 1
 
     with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
-        play(bench, worker, story=story)
+        async with play(bench, worker):
+            await story()
     assert [record.getMessage() for record in caplog.records] == [says("scenario", "stopped")]
 
 
-def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_of_a_worker_goes_on_after_its_stop(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked = 0
 
     async def upgraded(run: FakeRun) -> None:
@@ -1109,22 +1035,19 @@ def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: p
     worker = bench.worker()
     monkeypatch.setattr(worker._draft_checks, "check", look)
 
-    async def told() -> None:
-        stop = asyncio.Event()
-        task = asyncio.create_task(worker.run(stop))
-        await bench.start("one", every="10s")
-        await bench.time.let_pass(12)
-        assert looked == 1
-        stop.set()
-        await asyncio.wait_for(task, 5)
+    stop = asyncio.Event()
+    task = asyncio.create_task(worker.run(stop))
+    await bench.start("one", every="10s")
+    await bench.time.let_pass(12)
+    assert looked == 1
+    stop.set()
+    await asyncio.wait_for(task, 5)
 
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    await bench.app.close()
 
 
-def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) -> None:
+async def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) -> None:
     async def soon(run: FakeRun) -> None:
         await asyncio.sleep(0.05)
         run.lines.append("ended")
@@ -1135,27 +1058,24 @@ def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) -> None:
     FakeRun.plays = {"soon": soon, "late": late}
     worker = bench.worker()
 
-    async def told() -> None:
-        stop = asyncio.Event()
-        task = asyncio.create_task(worker.run(stop))
-        await bench.start("soon", every="1h")
-        await bench.start("late", every="1h")
-        await bench.time.let_pass(1)
-        assert await bench.store.has_worker()
-        stop.set()
-        await asyncio.wait_for(task, 5)
+    stop = asyncio.Event()
+    task = asyncio.create_task(worker.run(stop))
+    await bench.start("soon", every="1h")
+    await bench.start("late", every="1h")
+    await bench.time.let_pass(1)
+    assert await bench.store.has_worker()
+    stop.set()
+    await asyncio.wait_for(task, 5)
 
-        assert await bench.log("soon") == ["Starting worker", "ended", "workload executed", "Sleeping"]
-        assert await bench.log("late") == ["Starting worker"]
-        job = await bench.job("late")
-        assert (job.owner, job.step, job.due) == ("", "webhook 6f1c", START + 3600 * SECOND)
-        assert not await bench.store.has_worker()
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert await bench.log("soon") == ["Starting worker", "ended", "workload executed", "Sleeping"]
+    assert await bench.log("late") == ["Starting worker"]
+    job = await bench.job("late")
+    assert (job.owner, job.step, job.due) == ("", "webhook 6f1c", START + 3600 * SECOND)
+    assert not await bench.store.has_worker()
+    await bench.app.close()
 
 
-def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> None:
+async def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> None:
     async def waiting(run: FakeRun) -> Wait | None:
         if not run.leg:
             run.lines += ["drafted", "Waiting"]
@@ -1165,7 +1085,7 @@ def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> No
 
     FakeRun.plays = {"one": waiting}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="12h")
         await bench.time.let_pass(10)
 
@@ -1177,10 +1097,8 @@ def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> No
             (50, "Sleeping"),
         ]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_leg_that_is_taken_again_does_not_log_a_second_start(bench: Bench) -> None:
+async def test_a_leg_that_is_taken_again_does_not_log_a_second_start(bench: Bench) -> None:
     async def stuck(run: FakeRun) -> None:
         await run.announce("Waiting")
         await asyncio.sleep(3600)
@@ -1194,23 +1112,20 @@ def test_a_leg_that_is_taken_again_does_not_log_a_second_start(bench: Bench) -> 
         stop.set()
         await asyncio.wait_for(task, 5)
 
-    async def told() -> None:
-        await bench.start("one", every="12h")
-        await serve(bench.worker())
-        await serve(bench.worker())
+    await bench.start("one", every="12h")
+    await serve(bench.worker())
+    await serve(bench.worker())
 
-        assert await bench.log("one") == [
-            "Starting worker",
-            "Waiting",
-            says("attempt", "interrupted"),
-            "Waiting",
-        ]
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert await bench.log("one") == [
+        "Starting worker",
+        "Waiting",
+        says("attempt", "interrupted"),
+        "Waiting",
+    ]
+    await bench.app.close()
 
 
-def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
+async def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
     async def stuck(run: FakeRun) -> None:
         await asyncio.sleep(3600)
 
@@ -1221,32 +1136,29 @@ def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench)
         stop.set()
         await asyncio.wait_for(task, 5)
 
-    async def told() -> None:
-        await bench.start("one", every="10m")
-        bench.time.now += 25 * MINUTE
-        FakeRun.plays = {"one": stuck}
-        await serve(bench.worker(), 10)
-        assert (await bench.job("one")).planned == START + 20 * MINUTE
-        FakeRun.plays = {}
-        bench.time.now += 10 * MINUTE
-        await serve(bench.worker(), 10)
+    await bench.start("one", every="10m")
+    bench.time.now += 25 * MINUTE
+    FakeRun.plays = {"one": stuck}
+    await serve(bench.worker(), 10)
+    assert (await bench.job("one")).planned == START + 20 * MINUTE
+    FakeRun.plays = {}
+    bench.time.now += 10 * MINUTE
+    await serve(bench.worker(), 10)
 
-        assert await bench.log("one") == [
-            "Starting worker",
-            says("2", "missed"),
-            says("attempt", "interrupted"),
-            "drafted",
-            "workload executed",
-            says("1", "skipped"),
-            "Sleeping",
-        ]
-        assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [START + 20 * MINUTE]
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert await bench.log("one") == [
+        "Starting worker",
+        says("2", "missed"),
+        says("attempt", "interrupted"),
+        "drafted",
+        "workload executed",
+        says("1", "skipped"),
+        "Sleeping",
+    ]
+    assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [START + 20 * MINUTE]
+    await bench.app.close()
 
 
-def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
+async def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add = bench.store.add_lines
@@ -1278,16 +1190,17 @@ def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
         await asyncio.sleep(3600)
 
     FakeRun.plays = {"one": slow}
-    play(bench, bench.worker(), story=story)
+    async with play(bench, bench.worker()):
+        await story()
 
 
-def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
+async def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
     async def waiting(run: FakeRun) -> Wait | None:
         return Wait(step="webhook 6f1c", seconds=3600)
 
     FakeRun.plays = {"one": waiting}
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="12h", timeout="30s")
         await bench.time.let_pass(29)
         assert (await bench.job("one")).waiting == 1
@@ -1295,32 +1208,27 @@ def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
 
         assert (await bench.log("one"))[1:] == [says("longer", "30s"), "workload executed", "Sleeping"]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_stop_does_not_wait_for_ever(bench: Bench) -> None:
+async def test_a_stop_does_not_wait_for_ever(bench: Bench) -> None:
     async def stuck(run: FakeRun) -> None:
         await asyncio.sleep(3600)
 
     FakeRun.plays = {"stuck": stuck}
     worker = bench.worker(pace=Pace(grace=0.1))
 
-    async def told() -> None:
-        stop = asyncio.Event()
-        task = asyncio.create_task(worker.run(stop))
-        await bench.start("stuck", every="1h")
-        await bench.time.let_pass(1)
-        stop.set()
-        await asyncio.wait_for(task, 5)
+    stop = asyncio.Event()
+    task = asyncio.create_task(worker.run(stop))
+    await bench.start("stuck", every="1h")
+    await bench.time.let_pass(1)
+    stop.set()
+    await asyncio.wait_for(task, 5)
 
-        assert (await bench.job("stuck")).due == START
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert (await bench.job("stuck")).due == START
+    await bench.app.close()
 
 
-def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -> None:
-    async def story() -> None:
+async def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -> None:
+    async with play(bench, bench.worker()):
         await bench.scenario("one")
         schedule = Schedule(every=0, cron="* * * * *", timezone="Atlantis/Poseidonis")
         await bench.store.start_job(
@@ -1333,10 +1241,8 @@ def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -> None
         assert (await bench.job("one")).state is JobState.PAUSED
         assert await bench.runs("other") == 2
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
+async def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from scenarioctl.actions import stale_drafts
@@ -1371,8 +1277,7 @@ def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
 
     FakeRun.plays = {"one": two}
 
-    async def story() -> None:
-        nonlocal newest
+    async with play(bench, bench.worker()):
         await bench.start("one", every="12h")
         await bench.time.let_pass(31)
         assert asked == []
@@ -1385,10 +1290,8 @@ def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         # Each was compared once.
         assert asked == [("polkadot", 1, 2)]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(bench: Bench) -> None:
+async def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(bench: Bench) -> None:
     bench.app.settings = replace(bench.app.settings, log_days=1, mempool_days=2, webhook_days=3)
     webhook = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
@@ -1396,7 +1299,7 @@ def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(b
         events = await bench.store.list_events(webhook)
         return len(await bench.log("one")), len(await bench.store.read_mempool("one")), len(events)
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="366d")
         await bench.time.let_pass(1)
         await create_flow(
@@ -1413,13 +1316,11 @@ def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(b
 
         assert seen == [(4, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0)]
 
-    play(bench, bench.worker(), story=story)
 
-
-def test_a_worker_that_never_lives_for_long_lets_go_of_what_is_old_too(bench: Bench) -> None:
+async def test_a_worker_that_never_lives_for_long_lets_go_of_what_is_old_too(bench: Bench) -> None:
     bench.app.settings = replace(bench.app.settings, log_days=1)
 
-    async def story() -> None:
+    async with play(bench, bench.worker()):
         await bench.start("one", every="366d")
         await bench.time.let_pass(1)
         assert len(await bench.log("one")) == 4
@@ -1428,19 +1329,14 @@ def test_a_worker_that_never_lives_for_long_lets_go_of_what_is_old_too(bench: Be
         await bench.time.let_pass(30)
         assert await bench.log("one") == []
 
-    play(bench, bench.worker(), story=story)
 
+async def test_a_worker_runs_what_is_due_once_for_a_test(bench: Bench) -> None:
+    await bench.start("one", every="10s")
+    worker = bench.worker()
 
-def test_a_worker_runs_what_is_due_once_for_a_test(bench: Bench) -> None:
-    async def told() -> None:
-        await bench.start("one", every="10s")
-        worker = bench.worker()
-
-        assert [await worker.run_next(), await worker.run_next()] == [True, False]
-        assert await bench.runs("one") == 1
-        await bench.app.close()
-
-    asyncio.run(told())
+    assert [await worker.run_next(), await worker.run_next()] == [True, False]
+    assert await bench.runs("one") == 1
+    await bench.app.close()
 
 
 def test_an_owner_that_lives_is_not_gone() -> None:
