@@ -73,30 +73,24 @@ def served(given: Settings) -> tuple[Application, Store]:
     return app, store
 
 
-def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:
-    async def inside() -> None:
-        async with Application(settings(tmp_path)).session() as session:
-            assert session.resources.store is None
-
-    asyncio.run(inside())
+async def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:
+    async with Application(settings(tmp_path)).session() as session:
+        assert session.resources.store is None
 
 
-def test_sessions_share_all_but_their_clients(tmp_path: Path) -> None:
-    async def story() -> None:
-        app, store = served(settings(tmp_path))
-        chain = app.registry.find("polkadot")
-        async with app.session() as first, app.session() as second:
-            for name in ("registry", "assets", "store", "outgoing", "settings", "clock", "sleep", "served"):
-                assert getattr(first, name) is getattr(second, name) is getattr(app, name)
-            assert first.client(chain) is first.client(chain)
-            assert first.client(chain) is not second.client(chain)
-            assert first.client(chain).tables is second.client(chain).tables
-            assert first.known_runtime(chain) is second.known_runtime(chain)
-        assert store.closed == 0
-        await app.close()
-        assert store.closed == 1
-
-    asyncio.run(story())
+async def test_sessions_share_all_but_their_clients(tmp_path: Path) -> None:
+    app, store = served(settings(tmp_path))
+    chain = app.registry.find("polkadot")
+    async with app.session() as first, app.session() as second:
+        for name in ("registry", "assets", "store", "outgoing", "settings", "clock", "sleep", "served"):
+            assert getattr(first, name) is getattr(second, name) is getattr(app, name)
+        assert first.client(chain) is first.client(chain)
+        assert first.client(chain) is not second.client(chain)
+        assert first.client(chain).tables is second.client(chain).tables
+        assert first.known_runtime(chain) is second.known_runtime(chain)
+    assert store.closed == 0
+    await app.close()
+    assert store.closed == 1
 
 
 def test_a_session_asks_the_chain_with_the_connections_of_all(tmp_path: Path) -> None:
@@ -117,22 +111,19 @@ def test_a_session_asks_the_chain_with_the_connections_of_all(tmp_path: Path) ->
     assert node.asked == ["chain_getBlockHash", "state_getRuntimeVersion"]
 
 
-def test_an_unconnected_view_asks_no_node_and_closes_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        app, store = served(settings(tmp_path))
-        chain = app.registry.find("polkadot")
-        async with app.session() as session:
-            view = session.unconnected()
-            with pytest.raises(ChainUnreachable):
-                view.client(chain)
-            assert await view.runtime(chain) is bundled("polkadot")
-            assert (view.registry, view.store) == (app.registry, app.store)
-            assert view.unconnected() is view
-            await view.close()
-        assert store.closed == 0
-        await app.close()
-
-    asyncio.run(story())
+async def test_an_unconnected_view_asks_no_node_and_closes_nothing(tmp_path: Path) -> None:
+    app, store = served(settings(tmp_path))
+    chain = app.registry.find("polkadot")
+    async with app.session() as session:
+        view = session.unconnected()
+        with pytest.raises(ChainUnreachable):
+            view.client(chain)
+        assert await view.runtime(chain) is bundled("polkadot")
+        assert (view.registry, view.store) == (app.registry, app.store)
+        assert view.unconnected() is view
+        await view.close()
+    assert store.closed == 0
+    await app.close()
 
 
 def test_new_settings_hold_for_the_sessions_that_begin_then(tmp_path: Path) -> None:
@@ -162,18 +153,15 @@ def test_new_settings_hold_for_the_sessions_that_begin_then(tmp_path: Path) -> N
     assert endpoints == [after.url, before.url]
 
 
-def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        app, _ = served(settings(tmp_path))
-        known = app.registry
+async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
+    app, _ = served(settings(tmp_path))
+    known = app.registry
 
-        with pytest.raises(InvalidRequest):
-            app.renew(replace(app.settings, chains={"new": {"role": "nonsense"}}))
+    with pytest.raises(InvalidRequest):
+        app.renew(replace(app.settings, chains={"new": {"role": "nonsense"}}))
 
-        assert app.registry is known
-        await app.close()
-
-    asyncio.run(story())
+    assert app.registry is known
+    await app.close()
 
 
 def test_an_older_runtime_stays_at_hand_where_no_genesis_is_configured(tmp_path: Path) -> None:

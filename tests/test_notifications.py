@@ -281,9 +281,10 @@ def application(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> 
     return Application(load_settings(given, {}), clock=clock or Clock(), served=True)
 
 
-def location(kind: str, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return where an empty store is."""
-    if kind == "sqlite":
+    if request.param == "sqlite":
         return str(tmp_path / "s.db")
     from tests import postgres
 
@@ -329,93 +330,83 @@ async def waiting(app: Application) -> tuple[int, int]:
 
 
 class TestEvents:
-    def test_a_draft_that_is_ready_in_each_format(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving() as receiver, working(app):
-                urls = [
-                    receiver.url("/json"),
-                    f"slack+{receiver.url('/slack')}",
-                    f"ntfy+{receiver.url('/ntfy')}",
-                ]
-                id = await started(app, *urls)
-                got = {each.path: each for each in await receiver.has(3)}
-                (entry,) = await app.store.read_mempool(id)
+    async def test_a_draft_that_is_ready_in_each_format(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving() as receiver, working(app):
+            urls = [
+                receiver.url("/json"),
+                f"slack+{receiver.url('/slack')}",
+                f"ntfy+{receiver.url('/ntfy')}",
+            ]
+            id = await started(app, *urls)
+            got = {each.path: each for each in await receiver.has(3)}
+            (entry,) = await app.store.read_mempool(id)
 
-            assert all(is_signed(each.headers, each.body) for each in got.values())
-            assert len({each.id for each in got.values()}) == 3
-            content = got["/json"].json()
-            assert (content["type"], content["data"]["job"], content["data"]["drafts"]) == (
-                *("draft_ready", id),
-                [entry.seq],
-            )
-            assert content["data"]["url"] == f"https://sc.example.org/#/create/?diagramData={id}"
-            # Nobody gets the transaction.
-            assert not any(entry.draft.tx.encode() in each.body for each in got.values())
-            assert got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
-            assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
-            assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
+        assert all(is_signed(each.headers, each.body) for each in got.values())
+        assert len({each.id for each in got.values()}) == 3
+        content = got["/json"].json()
+        assert (content["type"], content["data"]["job"], content["data"]["drafts"]) == (
+            *("draft_ready", id),
+            [entry.seq],
+        )
+        assert content["data"]["url"] == f"https://sc.example.org/#/create/?diagramData={id}"
+        # Nobody gets the transaction.
+        assert not any(entry.draft.tx.encode() in each.body for each in got.values())
+        assert got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
+        assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
+        assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
 
-        asyncio.run(story())
+    async def test_a_run_that_fails_and_a_job_that_pauses(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving() as receiver, working(app):
+            made = await create_flow(app, CreateFlow(flow=BROKEN))
+            await started(app, receiver.url(), id=made.answer["result"], every="1s", pause_after=2)
+            await receiver.has(3)
+        kinds = sorted(each.json()["type"] for each in receiver.received)
+        assert kinds == ["job_paused", "run_failed", "run_failed"]
+        for each in receiver.received:
+            assert "could not be reached" in each.json()["data"]["reason"]
 
-    def test_a_run_that_fails_and_a_job_that_pauses(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving() as receiver, working(app):
-                made = await create_flow(app, CreateFlow(flow=BROKEN))
-                await started(app, receiver.url(), id=made.answer["result"], every="1s", pause_after=2)
-                await receiver.has(3)
-            kinds = sorted(each.json()["type"] for each in receiver.received)
-            assert kinds == ["job_paused", "run_failed", "run_failed"]
-            for each in receiver.received:
-                assert "could not be reached" in each.json()["data"]["reason"]
-
-        asyncio.run(story())
-
-    def test_only_wanted_events_are_sent_and_global_targets_hear_of_every_job(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            async with receiving() as receiver:
-                everywhere = {"url": receiver.url("/all"), "events": ["draft_ready"]}
-                app = application(tmp_path, notify=[everywhere])
-                async with app, working(app) as worker:
-                    wants = {"url": receiver.url("/own"), "events": ["run_failed"]}
-                    await started(app, wants)
-                    await receiver.has(1)
-                    await until(lambda: worker.counts.notifications_delivered == 1)
-                    assert await waiting(app) == (0, 0)
-            assert [each.path for each in receiver.received] == ["/all"]
-
-        asyncio.run(story())
-
-    def test_the_newest_draft_that_expires_soon(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            clock = Clock()
-            app = application(tmp_path, clock)
-            async with app, receiving() as receiver, working(app) as worker:
-                target = {"url": receiver.url(), "events": ["draft_expiring"]}
-                id = await started(app, target, every="100h")
-                other = await started(app, target, id=await remark(app, "signed"), every="100h")
-                await until(lambda: worker.counts.executed == 2)
-                # A newer draft of the other one, by a run that nobody is told of.
-                await stop_job(app, StopJob(id=other))
-                await started(app, "none", id=other, every="100h")
-                await until(lambda: worker.counts.executed == 3)
-                assert not receiver.received
-                clock.ahead = 22 * HOUR + 60 * SECOND
-                (got,) = await receiver.has(1)
+    async def test_only_wanted_events_are_sent_and_global_targets_hear_of_every_job(
+        self, tmp_path: Path
+    ) -> None:
+        async with receiving() as receiver:
+            everywhere = {"url": receiver.url("/all"), "events": ["draft_ready"]}
+            app = application(tmp_path, notify=[everywhere])
+            async with app, working(app) as worker:
+                wants = {"url": receiver.url("/own"), "events": ["run_failed"]}
+                await started(app, wants)
+                await receiver.has(1)
                 await until(lambda: worker.counts.notifications_delivered == 1)
-                await asyncio.sleep(0.2)
-                (entry,) = await app.store.read_mempool(id)
+                assert await waiting(app) == (0, 0)
+        assert [each.path for each in receiver.received] == ["/all"]
 
-            assert len(receiver.received) == 1
-            data = got.json()["data"]
-            assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
-            assert data["uuids"] == [entry.draft.uuid]
-            assert data["expires"] == timestamp(entry.draft.expires or 0)
+    async def test_the_newest_draft_that_expires_soon(self, tmp_path: Path) -> None:
+        clock = Clock()
+        app = application(tmp_path, clock)
+        async with app, receiving() as receiver, working(app) as worker:
+            target = {"url": receiver.url(), "events": ["draft_expiring"]}
+            id = await started(app, target, every="100h")
+            other = await started(app, target, id=await remark(app, "signed"), every="100h")
+            await until(lambda: worker.counts.executed == 2)
+            # A newer draft of the other one, by a run that nobody is told of.
+            await stop_job(app, StopJob(id=other))
+            await started(app, "none", id=other, every="100h")
+            await until(lambda: worker.counts.executed == 3)
+            assert not receiver.received
+            clock.ahead = 22 * HOUR + 60 * SECOND
+            (got,) = await receiver.has(1)
+            await until(lambda: worker.counts.notifications_delivered == 1)
+            await asyncio.sleep(0.2)
+            (entry,) = await app.store.read_mempool(id)
 
-        asyncio.run(story())
+        assert len(receiver.received) == 1
+        data = got.json()["data"]
+        assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
+        assert data["uuids"] == [entry.draft.uuid]
+        assert data["expires"] == timestamp(entry.draft.expires or 0)
 
-    def test_a_draft_that_an_upgrade_has_outdated(
+    async def test_a_draft_that_an_upgrade_has_outdated(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def newer(*_: object) -> int:
@@ -427,37 +418,31 @@ class TestEvents:
         monkeypatch.setattr(stale_drafts, "current_spec_version", newer)
         monkeypatch.setattr(stale_drafts, "judge_drafts", judge)
 
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving() as receiver, working(app) as worker:
-                id = await started(app, {"url": receiver.url(), "events": ["draft_outdated"]})
-                await until(lambda: worker.counts.executed == 1)
-                (entry,) = await app.store.read_mempool(id)
-                app.settings = replace(app.settings, offline=False)
-                checks = DraftChecks(app, worker.counts, on_notices=worker.notifier.wake)
-                await checks.check()
-                await checks.check()
-                (got,) = await receiver.has(1)
-                await until(lambda: worker.counts.notifications_delivered == 1)
-                app.settings = replace(app.settings, offline=True)
+        app = application(tmp_path)
+        async with app, receiving() as receiver, working(app) as worker:
+            id = await started(app, {"url": receiver.url(), "events": ["draft_outdated"]})
+            await until(lambda: worker.counts.executed == 1)
+            (entry,) = await app.store.read_mempool(id)
+            app.settings = replace(app.settings, offline=False)
+            checks = DraftChecks(app, worker.counts, on_notices=worker.notifier.wake)
+            await checks.check()
+            await checks.check()
+            (got,) = await receiver.has(1)
+            await until(lambda: worker.counts.notifications_delivered == 1)
+            app.settings = replace(app.settings, offline=True)
 
-            data = got.json()["data"]
-            assert (data["drafts"], data["reason"]) == ([entry.seq], "the call has moved")
-            assert len(receiver.received) == 1
+        data = got.json()["data"]
+        assert (data["drafts"], data["reason"]) == ([entry.seq], "the call has moved")
+        assert len(receiver.received) == 1
 
-        asyncio.run(story())
-
-    def test_nothing_is_sent_of_a_scenario_that_is_deleted(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving(status=500) as receiver, working(app) as worker:
-                id = await started(app, receiver.url())
-                await until(lambda: worker.counts.notifications_failed == 1)
-                await stop_job(app, StopJob(id=id))
-                await delete_scenario(app, DeleteScenario(id=id))
-                assert await waiting(app) == (0, 0)
-
-        asyncio.run(story())
+    async def test_nothing_is_sent_of_a_scenario_that_is_deleted(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving(status=500) as receiver, working(app) as worker:
+            id = await started(app, receiver.url())
+            await until(lambda: worker.counts.notifications_failed == 1)
+            await stop_job(app, StopJob(id=id))
+            await delete_scenario(app, DeleteScenario(id=id))
+            assert await waiting(app) == (0, 0)
 
 
 @pytest.fixture
@@ -468,32 +453,29 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_fast")
 class TestDelivery:
-    def test_a_receiver_that_is_down_gets_the_same_notification_when_it_is_up(
+    async def test_a_receiver_that_is_down_gets_the_same_notification_when_it_is_up(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving(status=503) as receiver, working(app) as worker:
-                with caplog.at_level(logging.WARNING):
-                    await started(app, receiver.url("/secret"))
-                    await receiver.has(3)
-                assert (await waiting(app))[1] == 1
-                receiver.status = 204
-                await until(lambda: worker.counts.notifications_delivered == 1)
-                assert await waiting(app) == (0, 0)
-                count = len(receiver.received)
-                await asyncio.sleep(0.3)
+        app = application(tmp_path)
+        async with app, receiving(status=503) as receiver, working(app) as worker:
+            with caplog.at_level(logging.WARNING):
+                await started(app, receiver.url("/secret"))
+                await receiver.has(3)
+            assert (await waiting(app))[1] == 1
+            receiver.status = 204
+            await until(lambda: worker.counts.notifications_delivered == 1)
+            assert await waiting(app) == (0, 0)
+            count = len(receiver.received)
+            await asyncio.sleep(0.3)
 
-            assert len(receiver.received) == count
-            assert len({each.id for each in receiver.received}) == 1
-            assert all(is_signed(each.headers, each.body) for each in receiver.received)
-            # Said once, without the path.
-            told = [record for record in caplog.records if "notification" in record.getMessage()]
-            assert [each.levelname for each in told if each.levelno >= logging.WARNING] == ["WARNING"]
-            assert "answered 503" in told[0].getMessage()
-            assert all("secret" not in each.getMessage() for each in told)
-
-        asyncio.run(story())
+        assert len(receiver.received) == count
+        assert len({each.id for each in receiver.received}) == 1
+        assert all(is_signed(each.headers, each.body) for each in receiver.received)
+        # Said once, without the path.
+        told = [record for record in caplog.records if "notification" in record.getMessage()]
+        assert [each.levelname for each in told if each.levelno >= logging.WARNING] == ["WARNING"]
+        assert "answered 503" in told[0].getMessage()
+        assert all("secret" not in each.getMessage() for each in told)
 
     def test_one_that_is_not_delivered_for_a_day_is_given_up(self, tmp_path: Path) -> None:
         async def story() -> list[str]:
@@ -534,190 +516,160 @@ class TestDelivery:
 
         assert asyncio.run(story())[-1] == says("2 notifications", "given up")
 
-    def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving(delay=60.0) as slow, receiving() as quick, working(app) as worker:
-                begun = time.monotonic()
-                for number in range(notifier.AT_ONCE + 2):
-                    id = await remark(app, f"hello {number}")
-                    await started(app, slow.url(), quick.url(), id=id, every="1s")
-                await quick.has(notifier.AT_ONCE + 2)
-                await until(lambda: worker.counts.executed >= 2 * notifier.AT_ONCE)
-                took = time.monotonic() - begun
+    async def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving(delay=60.0) as slow, receiving() as quick, working(app) as worker:
+            begun = time.monotonic()
+            for number in range(notifier.AT_ONCE + 2):
+                id = await remark(app, f"hello {number}")
+                await started(app, slow.url(), quick.url(), id=id, every="1s")
+            await quick.has(notifier.AT_ONCE + 2)
+            await until(lambda: worker.counts.executed >= 2 * notifier.AT_ONCE)
+            took = time.monotonic() - begun
 
-            # None of those that hang was given up by then.
-            assert took < 9.0
-            assert worker.counts.notifications_failed == 0
-            assert len(slow.received) == notifier.AT_ONCE_TO_URL
+        # None of those that hang was given up by then.
+        assert took < 9.0
+        assert worker.counts.notifications_failed == 0
+        assert len(slow.received) == notifier.AT_ONCE_TO_URL
 
-        asyncio.run(story())
-
-    def test_a_redirect_is_not_followed(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving() as target, working(app):
-                async with receiving(status=307, headers={"Location": target.url()}) as receiver:
-                    await started(app, receiver.url())
-                    await receiver.has(3)
-                    error = (await app.store.outbox().figures()).error
-                    assert error == says("307", "redirect to 127.0.0.1", port=receiver.port)
-                assert not target.received
-
-        asyncio.run(story())
-
-    def test_a_private_address_is_refused_until_it_is_allowed(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path, private_targets=[])
-            async with app, receiving() as receiver, working(app) as worker:
+    async def test_a_redirect_is_not_followed(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving() as target, working(app):
+            async with receiving(status=307, headers={"Location": target.url()}) as receiver:
                 await started(app, receiver.url())
-                await until(lambda: worker.counts.notifications_failed >= 1)
-                await asyncio.sleep(0.05)
+                await receiver.has(3)
                 error = (await app.store.outbox().figures()).error
-                assert error == says("private", "notifications", "private_targets", port=receiver.port)
-                assert not receiver.received
-                app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
-                await receiver.has(1)
+                assert error == says("307", "redirect to 127.0.0.1", port=receiver.port)
+            assert not target.received
 
-        asyncio.run(story())
+    async def test_a_private_address_is_refused_until_it_is_allowed(self, tmp_path: Path) -> None:
+        app = application(tmp_path, private_targets=[])
+        async with app, receiving() as receiver, working(app) as worker:
+            await started(app, receiver.url())
+            await until(lambda: worker.counts.notifications_failed >= 1)
+            await asyncio.sleep(0.05)
+            error = (await app.store.outbox().figures()).error
+            assert error == says("private", "notifications", "private_targets", port=receiver.port)
+            assert not receiver.received
+            app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
+            await receiver.has(1)
 
-    def test_what_a_worker_that_ended_has_claimed_is_sent_again_with_the_same_id(
+    async def test_what_a_worker_that_ended_has_claimed_is_sent_again_with_the_same_id(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(notifier, "CLAIM", SECOND // 2)
         monkeypatch.setattr(notifier, "_GRACE", 0.0)
 
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving(delay=60.0) as receiver:
-                async with working(app) as worker:
-                    await started(app, receiver.url(), every="99h")
-                    await receiver.has(1)
-                    await until(lambda: worker.counts.executed == 1)
-                receiver.delay = 0.0
-                async with working(app) as worker:
-                    first, second = await receiver.has(2)
-                    await until(lambda: worker.counts.notifications_delivered == 1)
+        app = application(tmp_path)
+        async with app, receiving(delay=60.0) as receiver:
+            async with working(app) as worker:
+                await started(app, receiver.url(), every="99h")
+                await receiver.has(1)
+                await until(lambda: worker.counts.executed == 1)
+            receiver.delay = 0.0
+            async with working(app) as worker:
+                first, second = await receiver.has(2)
+                await until(lambda: worker.counts.notifications_delivered == 1)
 
-            assert (first.id, first.body) == (second.id, second.body)
+        assert (first.id, first.body) == (second.id, second.body)
 
-        asyncio.run(story())
-
-    def test_the_store_is_asked_less_often_while_nothing_waits(
+    async def test_the_store_is_asked_less_often_while_nothing_waits(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        async def story() -> None:
+        looks = 0
+
+        class Counting(notifier.Notifier):
+            async def look(self) -> None:
+                nonlocal looks
+                looks += 1
+                await super().look()
+
+        monkeypatch.setattr("scenarioctl.worker.worker.Notifier", Counting)
+        app = application(tmp_path)
+        async with app, receiving(status=503) as receiver:
+            worker = Worker(app, pace=PACE)
+            # A while after the start.
+            monkeypatch.setattr(worker.notifier, "_ask_until", 0)
+            for _ in range(2 * notifier.QUIET_TURNS):
+                await worker.notifier.take_turn()
+            assert looks == 2
+            await started(app, receiver.url(), every="99h")
+            assert await worker.run_next()
+            await until(lambda: worker.counts.notifications_failed == 1)
             looks = 0
+            for _ in range(notifier.QUIET_TURNS):
+                await worker.notifier.take_turn()
+            assert looks >= notifier.QUIET_TURNS
+            await worker.notifier.let_end()
 
-            class Counting(notifier.Notifier):
-                async def look(self) -> None:
-                    nonlocal looks
-                    looks += 1
-                    await super().look()
-
-            monkeypatch.setattr("scenarioctl.worker.worker.Notifier", Counting)
-            app = application(tmp_path)
-            async with app, receiving(status=503) as receiver:
-                worker = Worker(app, pace=PACE)
-                # A while after the start.
-                monkeypatch.setattr(worker.notifier, "_ask_until", 0)
-                for _ in range(2 * notifier.QUIET_TURNS):
-                    await worker.notifier.take_turn()
-                assert looks == 2
-                await started(app, receiver.url(), every="99h")
-                assert await worker.run_next()
-                await until(lambda: worker.counts.notifications_failed == 1)
-                looks = 0
-                for _ in range(notifier.QUIET_TURNS):
-                    await worker.notifier.take_turn()
-                assert looks >= notifier.QUIET_TURNS
-                await worker.notifier.let_end()
-
-        asyncio.run(story())
-
-    def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, receiving(delay=0.3) as quick, receiving(delay=0.8) as slow:
-                async with working(app) as worker:
-                    for number in range(3 * notifier.AT_ONCE_TO_URL):
-                        id = await remark(app, f"hello {number}")
-                        await started(app, quick.url(), slow.url(), id=id, every="99h")
-                    await until(lambda: worker.counts.executed == 3 * notifier.AT_ONCE_TO_URL)
-                    await slow.has(notifier.AT_ONCE_TO_URL)
-                received = len(quick.received) + len(slow.received)
-                # None was cut off, to be sent again.
-                assert worker.counts.notifications_delivered == received
-                assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received > 0
-
-        asyncio.run(story())
-
-    @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-    def test_several_workers_send_each_once(self, tmp_path: Path, kind: str) -> None:
-        store = location(kind, tmp_path)
-
-        async def story() -> None:
-            app, *others = (application(tmp_path, store=store) for _ in range(3))
-            async with (
-                app,
-                others[0],
-                others[1],
-                receiving(delay=0.02) as receiver,
-                working(app),
-                working(others[0]),
-                working(others[1]),
-            ):
-                for number in range(20):
+    async def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        async with app, receiving(delay=0.3) as quick, receiving(delay=0.8) as slow:
+            async with working(app) as worker:
+                for number in range(3 * notifier.AT_ONCE_TO_URL):
                     id = await remark(app, f"hello {number}")
-                    await started(app, receiver.url(), id=id, every="99h")
-                await receiver.has(20)
-                await asyncio.sleep(0.3)
-                assert await waiting(app) == (0, 0)
-            assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
+                    await started(app, quick.url(), slow.url(), id=id, every="99h")
+                await until(lambda: worker.counts.executed == 3 * notifier.AT_ONCE_TO_URL)
+                await slow.has(notifier.AT_ONCE_TO_URL)
+            received = len(quick.received) + len(slow.received)
+            # None was cut off, to be sent again.
+            assert worker.counts.notifications_delivered == received
+            assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received > 0
 
-        asyncio.run(story())
+    async def test_several_workers_send_each_once(self, tmp_path: Path, location: str) -> None:
+        app, *others = (application(tmp_path, store=location) for _ in range(3))
+        async with (
+            app,
+            others[0],
+            others[1],
+            receiving(delay=0.02) as receiver,
+            working(app),
+            working(others[0]),
+            working(others[1]),
+        ):
+            for number in range(20):
+                id = await remark(app, f"hello {number}")
+                await started(app, receiver.url(), id=id, every="99h")
+            await receiver.has(20)
+            await asyncio.sleep(0.3)
+            assert await waiting(app) == (0, 0)
+        assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
 
-    def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            app = application(tmp_path)
-            nonsense = {"Content-Type": "application/json"}
-            async with app, receiving(headers=nonsense) as receiver, working(app) as worker:
-                await started(app, receiver.url(), every="99h")
-                await until(lambda: worker.counts.notifications_delivered == 1)
-            assert len(receiver.received) == 1
-
-        asyncio.run(story())
+    async def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
+        app = application(tmp_path)
+        nonsense = {"Content-Type": "application/json"}
+        async with app, receiving(headers=nonsense) as receiver, working(app) as worker:
+            await started(app, receiver.url(), every="99h")
+            await until(lambda: worker.counts.notifications_delivered == 1)
+        assert len(receiver.received) == 1
 
 
 class TestJobs:
-    def test_the_targets_of_a_job(self, tmp_path: Path) -> None:
+    async def test_the_targets_of_a_job(self, tmp_path: Path) -> None:
         async def shown(app: Application, id: str) -> list[str]:
             return (await job_status(app, JobStatus(id=id))).answer["notify"]
 
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app:
-                id = await remark(app)
-                assert await shown(app, id) == []
-                await started(app, "slack+" + HOOK.url, id=id, every="99h")
-                assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
-                again = await start_job(app, StartJob(id=id, notify=HOOK.url))
-                assert again.notes[0] == says("job reschedule --notify")
-                # A change of the schedule leaves them, and so does the next start.
-                await reschedule_job(app, RescheduleJob(id=id, every="98h"))
-                assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
-                changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK.url))
-                assert changed.answer["result"] == says("4d2h")
-                assert await shown(app, id) == ["https://hooks.example.org/…"]
-                assert (await app.store.read_log(id))[-1].text == says("otifications")
-                await stop_job(app, StopJob(id=id))
-                await start_job(app, StartJob(id=id))
-                assert await shown(app, id) == ["https://hooks.example.org/…"]
-                await stop_job(app, StopJob(id=id))
-                await start_job(app, StartJob(id=id, notify="none"))
-                assert await shown(app, id) == []
-
-        asyncio.run(story())
+        app = application(tmp_path)
+        async with app:
+            id = await remark(app)
+            assert await shown(app, id) == []
+            await started(app, "slack+" + HOOK.url, id=id, every="99h")
+            assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
+            again = await start_job(app, StartJob(id=id, notify=HOOK.url))
+            assert again.notes[0] == says("job reschedule --notify")
+            # A change of the schedule leaves them, and so does the next start.
+            await reschedule_job(app, RescheduleJob(id=id, every="98h"))
+            assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
+            changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK.url))
+            assert changed.answer["result"] == says("4d2h")
+            assert await shown(app, id) == ["https://hooks.example.org/…"]
+            assert (await app.store.read_log(id))[-1].text == says("otifications")
+            await stop_job(app, StopJob(id=id))
+            await start_job(app, StartJob(id=id))
+            assert await shown(app, id) == ["https://hooks.example.org/…"]
+            await stop_job(app, StopJob(id=id))
+            await start_job(app, StartJob(id=id, notify="none"))
+            assert await shown(app, id) == []
 
     def test_over_http(self, tmp_path: Path) -> None:
         with Serving(tmp_path) as served:
@@ -833,29 +785,23 @@ class TestSettings:
 
 
 class TestTest:
-    def test_it_is_sent_to_all_targets_of_the_settings(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            async with receiving() as receiver:
-                app = application(tmp_path, notify=[receiver.url(), f"ntfy+{receiver.url()}"])
-                async with app:
-                    result = await send_test_notification(app, SendTestNotification())
-            assert [each["error"] for each in result.answer["deliveries"]] == ["", ""]
-            assert result.notes == ()
-            assert {each.id for each in receiver.received} == {result.answer["id"]}
-            assert all(is_signed(each.headers, each.body) for each in receiver.received)
+    async def test_it_is_sent_to_all_targets_of_the_settings(self, tmp_path: Path) -> None:
+        async with receiving() as receiver:
+            app = application(tmp_path, notify=[receiver.url(), f"ntfy+{receiver.url()}"])
+            async with app:
+                result = await send_test_notification(app, SendTestNotification())
+        assert [each["error"] for each in result.answer["deliveries"]] == ["", ""]
+        assert result.notes == ()
+        assert {each.id for each in receiver.received} == {result.answer["id"]}
+        assert all(is_signed(each.headers, each.body) for each in receiver.received)
 
-        asyncio.run(story())
-
-    def test_it_is_sent_to_one(self, tmp_path: Path) -> None:
-        async def story() -> None:
-            async with receiving() as receiver, application(tmp_path, notify_secret="") as app:
-                result = await send_test_notification(app, SendTestNotification(target=receiver.url()))
-            (got,) = receiver.received
-            assert got.json()["type"] == "test"
-            assert "webhook-signature" not in got.headers
-            assert result.notes == (says("notify_secret"),)
-
-        asyncio.run(story())
+    async def test_it_is_sent_to_one(self, tmp_path: Path) -> None:
+        async with receiving() as receiver, application(tmp_path, notify_secret="") as app:
+            result = await send_test_notification(app, SendTestNotification(target=receiver.url()))
+        (got,) = receiver.received
+        assert got.json()["type"] == "test"
+        assert "webhook-signature" not in got.headers
+        assert result.notes == (says("notify_secret"),)
 
     def test_what_fails_is_named(self, tmp_path: Path) -> None:
         async def story() -> tuple[ScenarioctlError, int]:

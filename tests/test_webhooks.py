@@ -1,6 +1,5 @@
 """The inbox of webhook steps: what is taken, for whom, how fast; and that a run gets it."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -53,143 +52,121 @@ class Inbox:
         return (await post_event(self.app, PostEvent(uuid=uuid, content=content))).answer
 
 
-def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path) as inbox:
-            first = await inbox.post({"amount": 5})
-            second = await inbox.post([1, "two"], uuid=UUID.upper())
+async def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
+    async with Inbox(tmp_path) as inbox:
+        first = await inbox.post({"amount": 5})
+        second = await inbox.post([1, "two"], uuid=UUID.upper())
 
-            assert (first, second) == ({"success": True, "id": 1}, {"success": True, "id": 2})
-            assert (await list_events(inbox.app, ListEvents(uuid=UUID))).answer == {
-                "events": [
-                    {"id": 1, "received": "2026-11-21T12:00:00.000000000Z", "content": {"amount": 5}},
-                    {"id": 2, "received": "2026-11-21T12:00:00.000000000Z", "content": [1, "two"]},
-                ]
-            }
-
-    asyncio.run(story())
+        assert (first, second) == ({"success": True, "id": 1}, {"success": True, "id": 2})
+        assert (await list_events(inbox.app, ListEvents(uuid=UUID))).answer == {
+            "events": [
+                {"id": 1, "received": "2026-11-21T12:00:00.000000000Z", "content": {"amount": 5}},
+                {"id": 2, "received": "2026-11-21T12:00:00.000000000Z", "content": [1, "two"]},
+            ]
+        }
 
 
 @pytest.mark.parametrize("uuid", [OTHER, "../../etc/passwd", "6f1c"])
-def test_a_webhook_that_no_scenario_names_is_not_found(tmp_path: Path, uuid: str) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path) as inbox:
-            with pytest.raises(NotFound):
-                await inbox.post({}, uuid=uuid)
-            with pytest.raises(NotFound):
-                await list_events(inbox.app, ListEvents(uuid=uuid))
-
-    asyncio.run(story())
+async def test_a_webhook_that_no_scenario_names_is_not_found(tmp_path: Path, uuid: str) -> None:
+    async with Inbox(tmp_path) as inbox:
+        with pytest.raises(NotFound):
+            await inbox.post({}, uuid=uuid)
+        with pytest.raises(NotFound):
+            await list_events(inbox.app, ListEvents(uuid=uuid))
 
 
-def test_an_event_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path, webhook_limit=20) as inbox:
-            await inbox.post("x" * 18)
-            with pytest.raises(TooLarge) as refused:
-                await inbox.post("x" * 19)
+async def test_an_event_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    async with Inbox(tmp_path, webhook_limit=20) as inbox:
+        await inbox.post("x" * 18)
+        with pytest.raises(TooLarge) as refused:
+            await inbox.post("x" * 19)
 
-            assert str(refused.value) == says("event", "21", "JSON", "20")
-
-    asyncio.run(story())
+        assert str(refused.value) == says("event", "21", "JSON", "20")
 
 
-def test_a_flood_is_refused_webhook_by_webhook(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path, webhook_rate=2) as inbox:
-            await diagram(inbox.app, node("w", "webhook", webhookName="other", uuid=OTHER))
-            await inbox.post(1)
-            await inbox.post(2)
-            with pytest.raises(RateLimited) as refused:
-                await inbox.post(3)
+async def test_a_flood_is_refused_webhook_by_webhook(tmp_path: Path) -> None:
+    async with Inbox(tmp_path, webhook_rate=2) as inbox:
+        await diagram(inbox.app, node("w", "webhook", webhookName="other", uuid=OTHER))
+        await inbox.post(1)
+        await inbox.post(2)
+        with pytest.raises(RateLimited) as refused:
+            await inbox.post(3)
 
-            assert str(refused.value) == says(UUID, "2 events per second")
-            assert refused.value.details == {"retry_after": 1}
-            await inbox.post(4, uuid=OTHER)
-            inbox.now += SECOND // 2
-            await inbox.post(5)
-            with pytest.raises(RateLimited):
-                await inbox.post(6)
-            # A clock that is set back locks nobody out.
-            inbox.now -= 3600 * SECOND
-            with pytest.raises(RateLimited):
-                await inbox.post(7)
-            inbox.now += SECOND // 2
-            await inbox.post(8)
-
-    asyncio.run(story())
+        assert str(refused.value) == says(UUID, "2 events per second")
+        assert refused.value.details == {"retry_after": 1}
+        await inbox.post(4, uuid=OTHER)
+        inbox.now += SECOND // 2
+        await inbox.post(5)
+        with pytest.raises(RateLimited):
+            await inbox.post(6)
+        # A clock that is set back locks nobody out.
+        inbox.now -= 3600 * SECOND
+        with pytest.raises(RateLimited):
+            await inbox.post(7)
+        inbox.now += SECOND // 2
+        await inbox.post(8)
 
 
-def test_a_flood_of_names_is_not_remembered_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_of_names_is_not_remembered_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from scenarioctl import token_buckets
     from scenarioctl.operations import webhooks
 
     monkeypatch.setattr(token_buckets, "TRACKED", 10)
 
-    async def story() -> None:
-        async with Inbox(tmp_path) as inbox:
-            for number in range(100):
-                with pytest.raises(NotFound):
-                    await inbox.post({}, uuid=f"00000000-0000-4000-8000-{number:012d}")
-
-            assert len(webhooks._buckets[inbox.app.store]) <= 10
-
-    asyncio.run(story())
-
-
-def test_an_event_is_replayed_as_a_new_one(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path) as inbox:
-            await inbox.post({"amount": 5})
-
-            again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer
-
-            assert again == {"success": True, "id": 2}
-            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
-            assert [event["content"] for event in events] == [{"amount": 5}, {"amount": 5}]
+    async with Inbox(tmp_path) as inbox:
+        for number in range(100):
             with pytest.raises(NotFound):
-                await replay_event(inbox.app, ReplayEvent(id=17))
-            with pytest.raises(InvalidRequest) as refused:
-                await replay_event(inbox.app, ReplayEvent(id="one"))
-            assert str(refused.value) == says("id", "one")
+                await inbox.post({}, uuid=f"00000000-0000-4000-8000-{number:012d}")
 
-    asyncio.run(story())
+        assert len(webhooks._buckets[inbox.app.store]) <= 10
 
 
-def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path, webhook_events=3, webhook_rate=0) as inbox:
-            for number in range(10):
-                await inbox.post(number)
+async def test_an_event_is_replayed_as_a_new_one(tmp_path: Path) -> None:
+    async with Inbox(tmp_path) as inbox:
+        await inbox.post({"amount": 5})
 
-            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
-            assert [event["content"] for event in events] == [7, 8, 9]
+        again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer
 
-    asyncio.run(story())
+        assert again == {"success": True, "id": 2}
+        events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
+        assert [event["content"] for event in events] == [{"amount": 5}, {"amount": 5}]
+        with pytest.raises(NotFound):
+            await replay_event(inbox.app, ReplayEvent(id=17))
+        with pytest.raises(InvalidRequest) as refused:
+            await replay_event(inbox.app, ReplayEvent(id="one"))
+        assert str(refused.value) == says("id", "one")
 
 
-def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with Inbox(tmp_path) as inbox:
-            await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
-            worker = Worker(inbox.app)
-            assert await worker.run_next()
-            job = await inbox.app.store.get_job(inbox.id)
-            assert job is not None
-            assert job.step.startswith("webhook")
-            assert not await worker.run_next()
-            await inbox.post({"amount": 5})
-            assert await worker.run_next()
+async def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
+    async with Inbox(tmp_path, webhook_events=3, webhook_rate=0) as inbox:
+        for number in range(10):
+            await inbox.post(number)
 
-            log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer["result"]
-            assert log[-2:] == ["workload executed", "Sleeping"]
-            inbox.now += 2 * SECOND
-            assert await worker.run_next()
-            job = await inbox.app.store.get_job(inbox.id)
-            assert job is not None
-            assert job.waiting == 1
+        events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
+        assert [event["content"] for event in events] == [7, 8, 9]
 
-    asyncio.run(story())
+
+async def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) -> None:
+    async with Inbox(tmp_path) as inbox:
+        await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
+        worker = Worker(inbox.app)
+        assert await worker.run_next()
+        job = await inbox.app.store.get_job(inbox.id)
+        assert job is not None
+        assert job.step.startswith("webhook")
+        assert not await worker.run_next()
+        await inbox.post({"amount": 5})
+        assert await worker.run_next()
+
+        log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer["result"]
+        assert log[-2:] == ["workload executed", "Sleeping"]
+        inbox.now += 2 * SECOND
+        assert await worker.run_next()
+        job = await inbox.app.store.get_job(inbox.id)
+        assert job is not None
+        assert job.waiting == 1
 
 
 def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
