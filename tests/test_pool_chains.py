@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -112,141 +112,112 @@ async def pool_of(tmp_path: Path, *endpoints: str, **how: Any) -> AsyncIterator[
         await found.close()
 
 
-def played(story: Callable[[], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(20):
-            await story()
-
-    asyncio.run(bounded())
-
-
 # Connections
 
 
-def test_nothing_is_opened_until_a_chain_is_asked_and_then_kept(tmp_path: Path) -> None:
-    async def story() -> None:
-        with slow(chain_getBlock="a block") as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                first, second = Client(pool), Client(pool)
-                before = one.most
-                said = [await first.call("chain_getBlock"), await second.call("chain_getBlock")]
-                opened = one.most
+async def test_nothing_is_opened_until_a_chain_is_asked_and_then_kept(tmp_path: Path) -> None:
+    with slow(chain_getBlock="a block") as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            first, second = Client(pool), Client(pool)
+            before = one.most
+            said = [await first.call("chain_getBlock"), await second.call("chain_getBlock")]
+            opened = one.most
 
-        assert (before, said, opened) == (0, ["a block", "a block"], 1)
-
-    played(story)
+    assert (before, said, opened) == (0, ["a block", "a block"], 1)
 
 
-def test_as_many_connections_as_the_pool_has_are_used_and_others_wait(tmp_path: Path) -> None:
-    async def story() -> None:
-        gate = Gate("late")
-        with slow(chain_getBlock=gate) as one:
-            async with pool_of(tmp_path, one.url, size=3) as pool:
-                asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for _ in range(10)]
-                await gate.reached(3)
-                await asyncio.sleep(0.05)
-                waiting = one.asked.count("chain_getBlock")
-                gate.open.set()
-                said = await asyncio.gather(*asking)
+async def test_as_many_connections_as_the_pool_has_are_used_and_others_wait(tmp_path: Path) -> None:
+    gate = Gate("late")
+    with slow(chain_getBlock=gate) as one:
+        async with pool_of(tmp_path, one.url, size=3) as pool:
+            asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for _ in range(10)]
+            await gate.reached(3)
+            await asyncio.sleep(0.05)
+            waiting = one.asked.count("chain_getBlock")
+            gate.open.set()
+            said = await asyncio.gather(*asking)
 
-        assert (waiting, one.most, said) == (3, 3, ["late"] * 10)
-
-    played(story)
+    assert (waiting, one.most, said) == (3, 3, ["late"] * 10)
 
 
-def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path) -> None:
-    async def story() -> None:
-        gate = Gate("late")
-        with slow(chain_getBlock=gate) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
-                await gate.reached()
-                longest, last = 0.0, time.perf_counter()
-                for _ in range(20):
-                    await asyncio.sleep(0.001)
-                    longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-                gate.open.set()
+async def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path) -> None:
+    gate = Gate("late")
+    with slow(chain_getBlock=gate) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
+            await gate.reached()
+            longest, last = 0.0, time.perf_counter()
+            for _ in range(20):
+                await asyncio.sleep(0.001)
+                longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+            gate.open.set()
+            await asking
+
+    assert longest < 0.5
+
+
+async def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
+    gate = Gate("late")
+    with slow(chain_getBlock=gate) as one:
+        async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
+            asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
+            await gate.reached()
+            with pytest.raises(ChainUnreachable) as refused:
+                await Client(pool).call("chain_getHeader")
+            gate.open.set()
+            said = await asking
+            after = await Client(pool).call("chain_getHeader")
+
+    assert str(refused.value) == says("1", "0.05")
+    assert (said, after) == ("late", header_of(HEAD))
+
+
+async def test_a_client_that_rests_keeps_nobody_from_asking(tmp_path: Path) -> None:
+    with slow(chain_getBlock="a block") as one:
+        async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
+            # As runs do that wait for a webhook, or for another chain.
+            resting = [Client(pool) for _ in range(20)]
+            for client in resting:
+                await client.table()
+            said = await Client(pool).call("chain_getBlock")
+
+    assert said == "a block"
+
+
+async def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> None:
+    gate = Gate("for whoever went away")
+    with slow(chain_getBlock=gate, chain_getHeader="mine") as one:
+        async with pool_of(tmp_path, one.url, size=1) as pool:
+            client = Client(pool)
+            asking = asyncio.create_task(client.call("chain_getBlock"))
+            await gate.reached()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
                 await asking
+            gate.open.set()
+            other = await Client(pool).call("chain_getHeader")
+            # The same client goes on too, as after a timeout of one step.
+            same = await client.call("chain_getHeader")
 
-        assert longest < 0.5
-
-    played(story)
-
-
-def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
-    async def story() -> None:
-        gate = Gate("late")
-        with slow(chain_getBlock=gate) as one:
-            async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
-                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
-                await gate.reached()
-                with pytest.raises(ChainUnreachable) as refused:
-                    await Client(pool).call("chain_getHeader")
-                gate.open.set()
-                said = await asking
-                after = await Client(pool).call("chain_getHeader")
-
-        assert str(refused.value) == says("1", "0.05")
-        assert (said, after) == ("late", header_of(HEAD))
-
-    played(story)
+    assert (other, same) == ("mine", "mine")
 
 
-def test_a_client_that_rests_keeps_nobody_from_asking(tmp_path: Path) -> None:
-    async def story() -> None:
-        with slow(chain_getBlock="a block") as one:
-            async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
-                # As runs do that wait for a webhook, or for another chain.
-                resting = [Client(pool) for _ in range(20)]
-                for client in resting:
-                    await client.table()
-                said = await Client(pool).call("chain_getBlock")
+async def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path: Path) -> None:
+    gate = Gate(CURRENT)
+    with slow(state_getRuntimeVersion=gate) as one:
+        async with pool_of(tmp_path, one.url, size=1) as pool:
+            asking = asyncio.create_task(Client(pool).call("chain_getHeader"))
+            await gate.reached()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            gate.open.set()
+            said = await Client(pool).call("chain_getHeader")
 
-        assert said == "a block"
-
-    played(story)
-
-
-def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> None:
-    async def story() -> None:
-        gate = Gate("for whoever went away")
-        with slow(chain_getBlock=gate, chain_getHeader="mine") as one:
-            async with pool_of(tmp_path, one.url, size=1) as pool:
-                client = Client(pool)
-                asking = asyncio.create_task(client.call("chain_getBlock"))
-                await gate.reached()
-                asking.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await asking
-                gate.open.set()
-                other = await Client(pool).call("chain_getHeader")
-                # The same client goes on too, as after a timeout of one step.
-                same = await client.call("chain_getHeader")
-
-        assert (other, same) == ("mine", "mine")
-
-    played(story)
+    assert said == header_of(HEAD)
 
 
-def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path: Path) -> None:
-    async def story() -> None:
-        gate = Gate(CURRENT)
-        with slow(state_getRuntimeVersion=gate) as one:
-            async with pool_of(tmp_path, one.url, size=1) as pool:
-                asking = asyncio.create_task(Client(pool).call("chain_getHeader"))
-                await gate.reached()
-                asking.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await asking
-                gate.open.set()
-                said = await Client(pool).call("chain_getHeader")
-
-        assert said == header_of(HEAD)
-
-    played(story)
-
-
-def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_path: Path) -> None:
+async def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_path: Path) -> None:
     async def ask(pool: Pool, number: int) -> Any:
         client = Client(pool)
         try:
@@ -256,63 +227,56 @@ def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_
             # And the same client goes on.
             return await client.call("echo", number)
 
-    async def story() -> None:
-        with slow(echo=lambda number: number) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                said = await asyncio.gather(*(ask(pool, number) for number in range(400)))
-                most = one.most
-                # None of the four is lost.
-                again = await asyncio.gather(*(Client(pool).call("echo", number) for number in range(8)))
-                idle = len(pool.idle)
+    with slow(echo=lambda number: number) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            said = await asyncio.gather(*(ask(pool, number) for number in range(400)))
+            most = one.most
+            # None of the four is lost.
+            again = await asyncio.gather(*(Client(pool).call("echo", number) for number in range(8)))
+            idle = len(pool.idle)
 
-        assert said == list(range(400))
-        assert again == list(range(8))
-        # One that was cut may still be closing while the next is open.
-        assert most <= 8
-        assert 1 <= idle <= 4
-
-    played(story)
+    assert said == list(range(400))
+    assert again == list(range(8))
+    # One that was cut may still be closing while the next is open.
+    assert most <= 8
+    assert 1 <= idle <= 4
 
 
-def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: Path) -> None:
-    async def story() -> None:
-        opening, answering = Gate(CURRENT), Gate("late")
-        with slow(state_getRuntimeVersion=opening) as first, slow(chain_getBlock=answering) as second:
-            async with pool_of(tmp_path, first.url) as one, pool_of(tmp_path, second.url) as other:
-                asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for pool in (one, other)]
-                await opening.reached()
-                await answering.reached()
-                started = time.perf_counter()
-                await one.close()
-                await other.close()
-                ended = await asyncio.gather(*asking, return_exceptions=True)
-                passed = time.perf_counter() - started
+async def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: Path) -> None:
+    opening, answering = Gate(CURRENT), Gate("late")
+    with slow(state_getRuntimeVersion=opening) as first, slow(chain_getBlock=answering) as second:
+        async with pool_of(tmp_path, first.url) as one, pool_of(tmp_path, second.url) as other:
+            asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for pool in (one, other)]
+            await opening.reached()
+            await answering.reached()
+            started = time.perf_counter()
+            await one.close()
+            await other.close()
+            ended = await asyncio.gather(*asking, return_exceptions=True)
+            passed = time.perf_counter() - started
 
-        assert [str(error) for error in ended] == [
-            "the connections to polkadot were closed before it answered"
-        ] * 2
-        assert passed < 2
-
-    played(story)
+    assert [str(error) for error in ended] == [
+        "the connections to polkadot were closed before it answered"
+    ] * 2
+    assert passed < 2
 
 
-def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
+async def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
     def refuse(*_: Any) -> None:
         raise Refusal(-32000, "no")
 
-    async def story() -> None:
-        with slow(chain_getBlock=refuse) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                for _ in range(3):
-                    with pytest.raises(ChainRefused):
-                        await Client(pool).call("chain_getBlock")
+    with slow(chain_getBlock=refuse) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            for _ in range(3):
+                with pytest.raises(ChainRefused):
+                    await Client(pool).call("chain_getBlock")
 
-        assert one.asked.count("state_getRuntimeVersion") == 1
-
-    played(story)
+    assert one.asked.count("state_getRuntimeVersion") == 1
 
 
-def test_a_connection_lost_in_the_middle_is_replaced_and_the_question_asked_again(tmp_path: Path) -> None:
+async def test_a_connection_lost_in_the_middle_is_replaced_and_the_question_asked_again(
+    tmp_path: Path,
+) -> None:
     left = [Gone("killed")]
 
     def sometimes(*_: Any) -> str:
@@ -320,119 +284,101 @@ def test_a_connection_lost_in_the_middle_is_replaced_and_the_question_asked_agai
             raise left.pop()
         return "a block"
 
-    async def story() -> None:
-        with node(chain_getBlock=sometimes) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                said = [await Client(pool).call("chain_getBlock") for _ in range(2)]
+    with node(chain_getBlock=sometimes) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            said = [await Client(pool).call("chain_getBlock") for _ in range(2)]
 
-        assert said == ["a block", "a block"]
-        assert one.asked.count("state_getRuntimeVersion") == 2
-
-    played(story)
+    assert said == ["a block", "a block"]
+    assert one.asked.count("state_getRuntimeVersion") == 2
 
 
-def test_what_acts_is_not_asked_twice_where_the_connection_is_lost(tmp_path: Path) -> None:
-    async def story() -> None:
-        with node(author_submitExtrinsic=lambda _: (_ for _ in ()).throw(Gone("killed"))) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                with pytest.raises(ChainUnreachable):
-                    await Client(pool).submit("author_submitExtrinsic", "0x00")
-                after = await Client(pool).call("chain_getHeader")
+async def test_what_acts_is_not_asked_twice_where_the_connection_is_lost(tmp_path: Path) -> None:
+    with node(author_submitExtrinsic=lambda _: (_ for _ in ()).throw(Gone("killed"))) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            with pytest.raises(ChainUnreachable):
+                await Client(pool).submit("author_submitExtrinsic", "0x00")
+            after = await Client(pool).call("chain_getHeader")
 
-        assert one.asked.count("author_submitExtrinsic") == 1
-        assert after == header_of(HEAD)
-
-    played(story)
+    assert one.asked.count("author_submitExtrinsic") == 1
+    assert after == header_of(HEAD)
 
 
-def test_a_connection_that_died_while_idle_is_replaced_before_anything_is_sent(
+async def test_a_connection_that_died_while_idle_is_replaced_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_client, "QUIET", 0.0)
 
-    async def story() -> None:
-        with node(author_submitExtrinsic="0xhash") as second, ExitStack() as until_killed:
-            first = until_killed.enter_context(node())
-            async with pool_of(tmp_path, first.url, second.url) as pool:
-                await Client(pool).table()
-                until_killed.close()
-                said = await Client(pool).submit("author_submitExtrinsic", "0x00")
+    with node(author_submitExtrinsic="0xhash") as second, ExitStack() as until_killed:
+        first = until_killed.enter_context(node())
+        async with pool_of(tmp_path, first.url, second.url) as pool:
+            await Client(pool).table()
+            until_killed.close()
+            said = await Client(pool).submit("author_submitExtrinsic", "0x00")
 
-        assert said == "0xhash"
-        assert second.asked == [
-            "chain_getBlockHash",
-            "state_getRuntimeVersion",
-            "author_submitExtrinsic",
-        ]
-
-    played(story)
+    assert said == "0xhash"
+    assert second.asked == [
+        "chain_getBlockHash",
+        "state_getRuntimeVersion",
+        "author_submitExtrinsic",
+    ]
 
 
-def test_an_endpoint_that_stalls_after_a_rest_costs_less_than_a_second(
+async def test_an_endpoint_that_stalls_after_a_rest_costs_less_than_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_client, "QUIET", 0.0)
     monkeypatch.setattr(node_client, "STALLED", 0.2)
 
-    async def story() -> None:
-        gate = Gate(CURRENT)
-        with slow() as first, slow(chain_getBlock="of the second") as second:
-            async with pool_of(tmp_path, first.url, second.url) as pool:
-                await Client(pool).call("chain_getHeader")
-                first.answers["state_getRuntimeVersion"] = gate
-                started = time.perf_counter()
-                said = await Client(pool).call("chain_getBlock")
-                passed = time.perf_counter() - started
+    gate = Gate(CURRENT)
+    with slow() as first, slow(chain_getBlock="of the second") as second:
+        async with pool_of(tmp_path, first.url, second.url) as pool:
+            await Client(pool).call("chain_getHeader")
+            first.answers["state_getRuntimeVersion"] = gate
+            started = time.perf_counter()
+            said = await Client(pool).call("chain_getBlock")
+            passed = time.perf_counter() - started
 
-        assert said == "of the second"
-        assert passed < 1
-
-    played(story)
+    assert said == "of the second"
+    assert passed < 1
 
 
 # Subscriptions
 
 
-def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> None:
-    async def story() -> None:
-        with node(chain_subscribeNewHeads=lambda: Feed([1, 2, 3]), chain_getBlock="a block") as one:
-            async with pool_of(tmp_path, one.url, size=1, patience=0.2) as pool:
-                following, other = Client(pool), Client(pool)
-                seen = []
-                async with aclosing(following.subscribe("chain_subscribeNewHeads")) as heads:
+async def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> None:
+    with node(chain_subscribeNewHeads=lambda: Feed([1, 2, 3]), chain_getBlock="a block") as one:
+        async with pool_of(tmp_path, one.url, size=1, patience=0.2) as pool:
+            following, other = Client(pool), Client(pool)
+            seen = []
+            async with aclosing(following.subscribe("chain_subscribeNewHeads")) as heads:
+                async for head in heads:
+                    seen.append(
+                        (head, await other.call("chain_getBlock"), await following.call("chain_getBlock"))
+                    )
+                    if head == 3:
+                        break
+            after = await following.call("chain_getBlock")
+
+    assert seen == [(1, "a block", "a block"), (2, "a block", "a block"), (3, "a block", "a block")]
+    assert after == "a block"
+
+
+async def test_waiting_for_a_notice_can_be_given_up(tmp_path: Path) -> None:
+    with node(chain_subscribeNewHeads=lambda: Feed([1]), chain_getBlock="a block") as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            client = Client(pool)
+            seen = []
+            with pytest.raises(TimeoutError):
+                async with (
+                    asyncio.timeout(None) as patience,
+                    aclosing(client.subscribe("chain_subscribeNewHeads")) as heads,
+                ):
                     async for head in heads:
-                        seen.append(
-                            (head, await other.call("chain_getBlock"), await following.call("chain_getBlock"))
-                        )
-                        if head == 3:
-                            break
-                after = await following.call("chain_getBlock")
+                        seen.append(head)
+                        patience.reschedule(asyncio.get_running_loop().time())
+            after = await client.call("chain_getBlock")
 
-        assert seen == [(1, "a block", "a block"), (2, "a block", "a block"), (3, "a block", "a block")]
-        assert after == "a block"
-
-    played(story)
-
-
-def test_waiting_for_a_notice_can_be_given_up(tmp_path: Path) -> None:
-    async def story() -> None:
-        with node(chain_subscribeNewHeads=lambda: Feed([1]), chain_getBlock="a block") as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                client = Client(pool)
-                seen = []
-                with pytest.raises(TimeoutError):
-                    async with (
-                        asyncio.timeout(None) as patience,
-                        aclosing(client.subscribe("chain_subscribeNewHeads")) as heads,
-                    ):
-                        async for head in heads:
-                            seen.append(head)
-                            patience.reschedule(asyncio.get_running_loop().time())
-                after = await client.call("chain_getBlock")
-
-        assert (seen, after) == ([1], "a block")
-
-    played(story)
+    assert (seen, after) == ([1], "a block")
 
 
 # Backoff
@@ -510,52 +456,46 @@ def test_the_time_of_the_next_attempt_is_no_one_elses() -> None:
         backoff.check()
 
 
-def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path: Path) -> None:
-    async def story() -> None:
-        clock = Clock()
-        backoff = Backoff(clock=clock, chance=lambda: 1.0)
-        async with pool_of(tmp_path, NOWHERE, backoff=backoff) as pool:
-            ended = await asyncio.gather(
+async def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path: Path) -> None:
+    clock = Clock()
+    backoff = Backoff(clock=clock, chance=lambda: 1.0)
+    async with pool_of(tmp_path, NOWHERE, backoff=backoff) as pool:
+        ended = await asyncio.gather(
+            *(Client(pool).call("chain_getHeader") for _ in range(50)), return_exceptions=True
+        )
+        reasons = {str(error) for error in ended}
+        with slow(state_getRuntimeVersion=(gate := Gate(CURRENT))) as one:
+            # The node comes back.
+            pool.chain = polkadot_at(one.url)
+            clock.now += 0.5
+            probing = asyncio.create_task(Client(pool).call("chain_getHeader"))
+            # It has its address from the pool.
+            await gate.reached()
+            herd = await asyncio.gather(
                 *(Client(pool).call("chain_getHeader") for _ in range(50)), return_exceptions=True
             )
-            reasons = {str(error) for error in ended}
-            with slow(state_getRuntimeVersion=(gate := Gate(CURRENT))) as one:
-                # The node comes back.
-                pool.chain = polkadot_at(one.url)
-                clock.now += 0.5
-                probing = asyncio.create_task(Client(pool).call("chain_getHeader"))
-                # It has its address from the pool.
-                await gate.reached()
-                herd = await asyncio.gather(
-                    *(Client(pool).call("chain_getHeader") for _ in range(50)), return_exceptions=True
-                )
-                gate.open.set()
-                first = await probing
-                after = await asyncio.gather(*(Client(pool).call("chain_getHeader") for _ in range(8)))
-                probes = one.asked.count("chain_getBlockHash")
+            gate.open.set()
+            first = await probing
+            after = await asyncio.gather(*(Client(pool).call("chain_getHeader") for _ in range(8)))
+            probes = one.asked.count("chain_getBlockHash")
 
-        assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
-        assert {str(error) for error in herd} == {f"{REFUSED}, being tried again now"}
-        assert (first, after) == (header_of(HEAD), [header_of(HEAD)] * 8)
-        assert probes <= 4
-
-    played(story)
+    assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
+    assert {str(error) for error in herd} == {f"{REFUSED}, being tried again now"}
+    assert (first, after) == (header_of(HEAD), [header_of(HEAD)] * 8)
+    assert probes <= 4
 
 
-def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp_path: Path) -> None:
-    async def story() -> None:
-        with node(chain_getBlock="a block") as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                await Client(pool).table()
-                pool.backoff.failed("too many connections")
-                said = await Client(pool).call("chain_getBlock")
+async def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp_path: Path) -> None:
+    with node(chain_getBlock="a block") as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            await Client(pool).table()
+            pool.backoff.failed("too many connections")
+            said = await Client(pool).call("chain_getBlock")
 
-        assert said == "a block"
-
-    played(story)
+    assert said == "a block"
 
 
-def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_path: Path) -> None:
+async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_path: Path) -> None:
     async def story() -> None:
         with Node(answers("assetHub")) as liar:
             async with pool_of(tmp_path, liar.url) as pool:
@@ -572,102 +512,90 @@ def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_pat
         assert said == [lie, says("1", lie=lie), says("1", lie=lie)]
         assert liar.asked.count("chain_getBlockHash") == 1
 
-    played(story)
+    await story()
 
 
 # Runtimes
 
 
-def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
-    async def story() -> None:
-        older = {"specName": "polkadot", "specVersion": 1006000}
-        with node(state_getRuntimeVersion=older) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                tables = await asyncio.gather(*(Client(pool).table() for _ in range(12)))
+async def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
+    older = {"specName": "polkadot", "specVersion": 1006000}
+    with node(state_getRuntimeVersion=older) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            tables = await asyncio.gather(*(Client(pool).table() for _ in range(12)))
 
-        assert {table.spec_version for table in tables} == {1006000}
-        assert len({id(table) for table in tables}) == 1
-        # It was read once, though several connections asked what runs.
-        assert one.asked.count("state_call") == 2
-        kept = load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url)
-        assert kept is not None
-        assert kept.spec_version == 1006000
-
-    played(story)
+    assert {table.spec_version for table in tables} == {1006000}
+    assert len({id(table) for table in tables}) == 1
+    # It was read once, though several connections asked what runs.
+    assert one.asked.count("state_call") == 2
+    kept = load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url)
+    assert kept is not None
+    assert kept.spec_version == 1006000
 
 
-def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:
-    async def story() -> None:
-        with node() as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                pool.believed = 60
-                await Client(pool).table()
-                asked = list(one.asked)
-                # No other task had a turn: nothing was waited for.
-                turns = 0
+async def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:
+    with node() as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            pool.believed = 60
+            await Client(pool).table()
+            asked = list(one.asked)
+            # No other task had a turn: nothing was waited for.
+            turns = 0
 
-                async def count() -> None:
+            async def count() -> None:
+                while True:
                     nonlocal turns
-                    while True:
-                        turns += 1
-                        await asyncio.sleep(0)
+                    turns += 1
+                    await asyncio.sleep(0)
 
-                counting = asyncio.create_task(count())
-                for _ in range(1000):
-                    await Client(pool).table()
-                counting.cancel()
+            counting = asyncio.create_task(count())
+            for _ in range(1000):
+                await Client(pool).table()
+            counting.cancel()
 
-        assert one.asked == asked
-        assert turns == 0
-
-    played(story)
+    assert one.asked == asked
+    assert turns == 0
 
 
-def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> None:
-    async def story() -> None:
-        older = {"specName": "polkadot", "specVersion": 1006000}
-        gate = Gate("late")
-        with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
-            async with pool_of(tmp_path, first.url, second.url) as pool:
-                pool.believed = 60
-                table = await Client(pool).table()
-                # While the connection to the first is in use, another one is opened, to the second.
-                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
-                await gate.reached()
-                pool.chain = polkadot_at(second.url)
-                other = await Client(pool).table()
-                gate.open.set()
-                await asking
+async def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> None:
+    older = {"specName": "polkadot", "specVersion": 1006000}
+    gate = Gate("late")
+    with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
+        async with pool_of(tmp_path, first.url, second.url) as pool:
+            pool.believed = 60
+            table = await Client(pool).table()
+            # While the connection to the first is in use, another one is opened, to the second.
+            asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
+            await gate.reached()
+            pool.chain = polkadot_at(second.url)
+            other = await Client(pool).table()
+            gate.open.set()
+            await asking
 
-        assert (table.spec_version, other.spec_version) == (2000000, 1006000)
-
-    played(story)
+    assert (table.spec_version, other.spec_version) == (2000000, 1006000)
 
 
-def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(tmp_path: Path) -> None:
-    async def story() -> None:
-        older = {"specName": "polkadot", "specVersion": 1006000}
-        gate = Gate("late")
-        with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
-            async with pool_of(tmp_path, first.url, second.url) as pool:
-                client = Client(pool)
-                await client.table()
-                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
-                await gate.reached()
-                pool.chain = polkadot_at(second.url)
-                with pytest.raises(ChainUnreachable) as refused:
-                    await client.call("state_getStorage", "0x00")
-                begun_anew = (await client.table()).spec_version
-                gate.open.set()
-                await asking
+async def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(tmp_path: Path) -> None:
+    older = {"specName": "polkadot", "specVersion": 1006000}
+    gate = Gate("late")
+    with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
+        async with pool_of(tmp_path, first.url, second.url) as pool:
+            client = Client(pool)
+            await client.table()
+            asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
+            await gate.reached()
+            pool.chain = polkadot_at(second.url)
+            with pytest.raises(ChainUnreachable) as refused:
+                await client.call("state_getStorage", "0x00")
+            begun_anew = (await client.table()).spec_version
+            gate.open.set()
+            await asking
 
-        assert str(refused.value) == says("1006000", "2000000", url=second.url)
-        assert begun_anew == 1006000
-
-    played(story)
+    assert str(refused.value) == says("1006000", "2000000", url=second.url)
+    assert begun_anew == 1006000
 
 
-def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> None:
+async def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> None:
     """The node can have been upgraded after it answered, while the answer was on its way."""
     asked: list[str] = []
 
@@ -676,16 +604,13 @@ def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> None:
         time.sleep(0.15)
         return {"specName": "polkadot", "specVersion": 1006000}
 
-    async def story() -> None:
-        with node(state_getRuntimeVersion=late) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                pool.believed = 0.1
-                for _ in range(2):
-                    await Client(pool).table()
-        # Asked with the greeting, and by each of the two: no answer came within the time.
-        assert len(asked) == 3
-
-    played(story)
+    with node(state_getRuntimeVersion=late) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            pool.believed = 0.1
+            for _ in range(2):
+                await Client(pool).table()
+    # Asked with the greeting, and by each of the two: no answer came within the time.
+    assert len(asked) == 3
 
 
 async def build(client: Client) -> tuple[RuntimeTable, bytes]:
@@ -698,7 +623,7 @@ async def build(client: Client) -> tuple[RuntimeTable, bytes]:
 
 
 @pytest.mark.parametrize("believed", [0.0, 0.05])
-def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, believed: float) -> None:
+async def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, believed: float) -> None:
     """Many build while the chain is upgraded: each says a version that the chain had when it was asked, or later."""
     runs = {"specName": "polkadot", "specVersion": 1006000}
     upgraded: list[float] = []
@@ -712,25 +637,22 @@ def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, bel
             built.append((started, table.spec_version, id(table)))
             await asyncio.sleep(0.001)
 
-    async def story() -> None:
-        with node(state_getRuntimeVersion=lambda: dict(runs)) as one:
-            async with pool_of(tmp_path, one.url) as pool:
-                pool.believed = believed
-                await Client(pool).table()
-                working = [asyncio.create_task(work(pool)) for _ in range(20)]
-                # However busy the machine is, some have to be built before.
-                while len(built) < len(working):
-                    await asyncio.sleep(0.01)
-                runs["specVersion"] = 2000000
-                upgraded.append(time.monotonic())
-                await asyncio.gather(*working)
-                older = pool.tables.of_version(1006000)
+    with node(state_getRuntimeVersion=lambda: dict(runs)) as one:
+        async with pool_of(tmp_path, one.url) as pool:
+            pool.believed = believed
+            await Client(pool).table()
+            working = [asyncio.create_task(work(pool)) for _ in range(20)]
+            # However busy the machine is, some have to be built before.
+            while len(built) < len(working):
+                await asyncio.sleep(0.01)
+            runs["specVersion"] = 2000000
+            upgraded.append(time.monotonic())
+            await asyncio.gather(*working)
+            older = pool.tables.of_version(1006000)
 
-        late = [version for started, version, _ in built if started > upgraded[0] + believed]
-        assert {version for _, version, _ in built} == {1006000, 2000000}
-        assert set(late) == {2000000}
-        assert len({table for *_, table in built}) == 2
-        # What was drafted before can still be judged.
-        assert older is not None
-
-    played(story)
+    late = [version for started, version, _ in built if started > upgraded[0] + believed]
+    assert {version for _, version, _ in built} == {1006000, 2000000}
+    assert set(late) == {2000000}
+    assert len({table for *_, table in built}) == 2
+    # What was drafted before can still be judged.
+    assert older is not None
