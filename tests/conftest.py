@@ -22,6 +22,7 @@ from hypothesis import settings
 
 from scenarioctl.operations import fact_ages
 from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
+from tests.new_stores import copy_new_stores
 
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
@@ -169,6 +170,7 @@ def pytest_configure(config: pytest.Config) -> None:
     recorder.updating = config.getoption("--update-messages")
     config.pluginmanager.register(Messages(), "messages")
     validate_answers()
+    copy_new_stores()
 
 
 #: Files that spend most of their time waiting: for leases, for processes that start, for servers that come back.
