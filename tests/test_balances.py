@@ -372,24 +372,6 @@ def test_without_chains_all_but_the_built_in_test_networks_are_asked(
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "said"),
-    [
-        (("balance", "nobody"), 2, ("address", "nobody")),
-        (("balance", BOB, "nowhere"), 2, ("chain", "nowhere")),
-        (("balance", BOB, "asethub"), 2, ("asethub", "assetHub")),
-        (("balance", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "polkadot"), 2, ("address", "EVM")),
-        (("balance", BOB, "polkadot"), 5, ("offline", "--offline")),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(
-    scenarioctl: Run, line: tuple[str, ...], code: int, said: tuple[str, ...]
-) -> None:
-    ended = scenarioctl("--offline", *line)
-
-    assert (ended.out, ended.code, ended.err) == ("", code, says(*said))
-
-
 def test_the_same_is_answered_over_http(ask: Ask, scenarioctl: Run, tmp_path: Path) -> None:
     ask.network.chains["polkadot"].store("System", "Account", WHO, value=account(3 * DOT))
     chains = {name: {"endpoints": [chain.node.url]} for name, chain in ask.network.chains.items()}

@@ -15,7 +15,7 @@ from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.values import ValueWriter
 from tests.conftest import BOB, DATA, Run
 from tests.generated_values import Generator
-from tests.messages import Says, says
+from tests.messages import says
 from tests.runtimes import bundled
 
 VECTORS = json.loads((DATA / "vectors" / "golden.json").read_text())["vectors"]
@@ -93,75 +93,6 @@ def test_every_call_of_a_runtime_is_built_from_the_text_of_its_arguments(chain: 
             tried += 1
     assert tried > 300
     assert [error for error in refused if "XTokens is refused" not in error] == []
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            (),
-            says(
-                "Balances.transfer_keep_alive",
-                "0 arguments",
-                "dest",
-                "MultiAddress",
-                "value",
-                "Compact<u128>",
-            ),
-        ),
-        ((BOB,), says("1 argument,", "2: dest", "value")),
-        ((BOB, "1", "2"), says("3 arguments", "2: dest", "value")),
-        ((BOB, "1.5"), says("value", "1.5", "whole number")),
-        (("nobody", "1"), says("dest", "nobody")),
-    ],
-)
-def test_wrong_arguments_are_refused_with_the_right_ones(
-    scenarioctl: Run, words: tuple[str, ...], sentence: Says
-) -> None:
-    ended = scenarioctl("--offline", "call", "polkadot", "Balances", "transfer_keep_alive", *words)
-
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == sentence
-
-
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        (("call", "polkadot", "Balance", "transfer", "1"), says("pallet", "Balance", "Balances")),
-        (
-            ("call", "polkadot", "Balances", "transfer_keepalve"),
-            says("method", "transfer_keepalve", "transfer_keep_alive"),
-        ),
-        (("call", "polkadot", "Staking", "chill", "1"), says("Staking.chill", "1 argument", "none")),
-        (("call", "nowhere", "System", "remark", "x"), says("nowhere")),
-        (
-            (
-                "call",
-                "hydraDx",
-                "XTokens",
-                "transfer",
-                "5",
-                "1",
-                '{"V4": {"parents": 1, "interior": "Here"}}',
-                "Unlimited",
-            ),
-            says("XTokens", "refused"),
-        ),
-        (("call", "polkadot", "System", "remark", "@nofile"), says("nofile", "@@")),
-        (("call", "polkadot", "Utility", "as_derivative", "3", "0x00zz"), says("call", "0x00zz", "not hex")),
-        (("batch", "polkadot"), says("calls", "empty")),
-        (("batch", "polkadot", HELLO, "0x12"), says("calls[1]", "0x12")),
-        (("batch", "polkadot", HELLO, "12"), says("calls[1]", "12", "hex")),
-        (("batch", "polkadot", HELLO, "--kind", "each"), says("kind", "each", "batch")),
-        (("batch", "polkadot", HELLO, "--check"), says("sender")),
-    ],
-)
-def test_what_cannot_be_built_is_refused(scenarioctl: Run, line: tuple[str, ...], sentence: Says) -> None:
-    ended = scenarioctl("--offline", *line)
-
-    assert ended.out == ""
-    assert ended.code in (2, 3)
-    assert ended.err == sentence
 
 
 def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(scenarioctl: Run, tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
 from scenarioctl.transactions.call_builder import BATCHES
-from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.signing.signatures import SCHEMES
 from scenarioctl.transactions.signing.wallet_formats import KEYS
 from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS
@@ -47,12 +46,6 @@ DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 TELEPORT_CALL = f"0x630905000100a10f0500010100{BOB_HEX[2:]}05040000000700d6117e030000000000"
 TELEPORT = "0xf804" + TELEPORT_CALL[2:]
 REMARK_CALL = "0x00071468656c6c6f"
-GENESIS = "91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
-#: What Bob signs for `REMARK_CALL` as his first transaction.
-REMARK_PAYLOAD = f"0x00071468656c6c6f0000000080841e001a000000{GENESIS}{GENESIS}00"
-#: `Omnipool.sell` of 2 DOT for at least 900 HDX.
-SWAP = "0xac043b05050000000000000000c817a804000000000000000000000000404c948b3203000000000000000000"
-
 TRANSFER = ("create", "scenario", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
 CREATE = (*TRANSFER, "--amount", "1.5", "--destination-address", BOB)
 CREATE_SWAP = (
@@ -69,7 +62,6 @@ OMNIPOOL_WARNING = (
     "without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, "
     "Polkadot) and HDX (the native asset), the swap fails and you still pay the fee"
 )
-OMNIPOOL_SAID = f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
 
 
 def ok(ended: Ended) -> str:
@@ -85,117 +77,6 @@ def created(scenarioctl: Run, *line: str) -> str:
 
 
 # Creating
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        CREATE,
-        (*TRANSFER[:2], "--source-chain=polkadot", "--dest-chain=assetHub", "--assetid=0", *CREATE[8:]),
-        (
-            *TRANSFER[:2],
-            "--sourchain",
-            "POLKADOT",
-            "--deschain",
-            "asset-hub",
-            "--asset",
-            "native",
-            *CREATE[8:],
-        ),
-        (*CREATE[:8], "--amount", "1.50", "--destinationaddress", BOB_HEX),
-        (*CREATE, "--amount", "1.5", "--to", "assetHub"),
-    ],
-    ids=["aliases", "fields", "other spellings", "another spelling of values", "twice the same"],
-)
-def test_a_transfer_is_created_and_drafted(scenarioctl: Run, line: tuple[str, ...]) -> None:
-    scenario_id = created(scenarioctl, *line)
-
-    assert ok(scenarioctl("info", scenario_id)) == "polkadot > xTransfer > assetHub\n"
-    assert json.loads(ok(scenarioctl("--offline", "scenario", "full", scenario_id))) == {
-        "result": {
-            "tx": TELEPORT,
-            "summary": "polkadot > xTransfer > assetHub",
-            "asset": "0",
-            "amount": "1.5",
-            "source_chain": "polkadot",
-            "dest_chain": "assetHub",
-            "txtype": "xTransfer",
-            "spec_version": 2000000,
-            "offline": True,
-        }
-    }
-
-
-def test_creating_answers_in_json_when_asked(scenarioctl: Run) -> None:
-    answer = json.loads(ok(scenarioctl(*CREATE, "--json")))
-
-    assert list(answer) == ["result", "id"]
-    assert ID.fullmatch(answer["result"])
-    assert answer["id"] == answer["result"]
-
-
-def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
-    ended = scenarioctl(*CREATE_SWAP, "--json")
-    answer = json.loads(ended.out)
-
-    scenario_id = answer["swap"].pop("scenarioid")
-    assert answer == {
-        "success": True,
-        "swap": {"swap_tx": SWAP, "spec_version": 428, "offline": True},
-        "id": scenario_id,
-        "warnings": [OMNIPOOL_WARNING],
-    }
-    note, warning = ended.said.splitlines()
-    assert (note, json.loads(warning), ended.code) == (OMNIPOOL_NOTE, {"warning": OMNIPOOL_WARNING}, 0)
-    assert ok(scenarioctl("info", scenario_id)) == "hydraDx > swap > hydraDx\n"
-    drafted = scenarioctl("--offline", "scenario", "full", scenario_id)
-    assert json.loads(drafted.out) == {
-        "result": {
-            "tx": SWAP,
-            "summary": "hydraDx > swap > hydraDx",
-            "asset": "5",
-            "amount": "2",
-            "source_chain": "hydraDx",
-            "dest_chain": "hydraDx",
-            "txtype": "swap",
-            "spec_version": 428,
-            "offline": True,
-        }
-    }
-    assert drafted.err == OMNIPOOL_SAID
-
-
-def test_a_swap_prints_its_id(scenarioctl: Run) -> None:
-    ended = scenarioctl(*CREATE_SWAP)
-
-    assert ID.fullmatch(ended.out.strip())
-    assert (ended.said, ended.code) == (OMNIPOOL_SAID, 0)
-
-
-def test_a_swap_gives_one_field_alone(scenarioctl: Run) -> None:
-    assert scenarioctl(*CREATE_SWAP, "--field", "swap_tx").out == SWAP + "\n"
-    assert scenarioctl(*CREATE_SWAP, "--field", "success").out == "true\n"
-    assert scenarioctl(*CREATE_SWAP, "--field", "swap_tx", "--output-format", "call").out == f"0x{SWAP[6:]}\n"
-
-
-@pytest.mark.parametrize(("flags", "call"), [((), REMARK_CALL), (("--plain",), "0x00001468656c6c6f")])
-def test_a_remark_is_created(scenarioctl: Run, flags: tuple[str, ...], call: str) -> None:
-    scenario_id = created(scenarioctl, *CREATE_REMARK, *flags)
-
-    assert ok(scenarioctl("info", scenario_id)) == "polkadot > Remark\n"
-    assert json.loads(ok(scenarioctl("--offline", "scenario", "full", scenario_id))) == {
-        "result": {
-            "tx": f"0x2404{call[2:]}",
-            "summary": "polkadot > Remark > polkadot",
-            "asset": "",
-            "amount": "0",
-            "source_chain": "polkadot",
-            "dest_chain": "polkadot",
-            "txtype": "Remark",
-            "spec_version": 2000000,
-            "offline": True,
-        }
-    }
 
 
 def test_a_query_is_created(scenarioctl: Run) -> None:
@@ -336,32 +217,6 @@ def test_help_and_version(scenarioctl: Run) -> None:
 # Transactions
 
 
-def without_warnings(text: str) -> dict[str, Any]:
-    return {name: value for name, value in json.loads(text).items() if name != "warnings"}
-
-
-@pytest.mark.parametrize(
-    ("form", "answer"),
-    [
-        ("extrinsic", TELEPORT),
-        ("call", TELEPORT_CALL),
-        ("payload", f"{TELEPORT_CALL}000c000080841e001a000000{GENESIS}{GENESIS}00"),
-    ],
-)
-def test_the_three_forms_of_a_transaction(scenarioctl: Run, form: str, answer: str) -> None:
-    options = ("--output-format", form, "--sender", BOB, "--nonce", "3", "--era", "immortal")
-    scenario_id = created(scenarioctl, *CREATE)
-
-    assert scenarioctl("--offline", *XCM, *options).out == f"{answer}\n"
-    assert without_warnings(scenarioctl("--offline", *XCM, *options, "--json").out) == {
-        "txdata": answer,
-        "spec_version": 2000000,
-        "offline": True,
-    }
-    full = ("--offline", "scenario", "full", scenario_id, "--field", "tx")
-    assert scenarioctl(*full, *options).out == f"{answer}\n"
-
-
 #: The payloads of polkadot.js for the runtimes that are bundled.
 SIGNING_VECTORS = [
     vector
@@ -386,86 +241,6 @@ def test_a_payload_is_that_of_an_independent_encoder(scenarioctl: Run, vector: d
     assert answer["payload"] == answer["bytes_to_sign"] == vector["payloadHex"]
     assert answer["spec_version"] == vector["specVersion"]
     assert answer["transaction_version"] == vector["transactionVersion"]
-
-
-def test_an_era_may_be_given_as_its_bytes(scenarioctl: Run) -> None:
-    block_hash = f"0x{'11' * 32}"
-    line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
-    options = ("--block-hash", block_hash, "--field", "payload")
-
-    by_period = scenarioctl(*line, "--era", "64", "--block", "100", *options).out
-
-    assert by_period == f"{REMARK_CALL}450200000080841e001a000000{GENESIS}{block_hash[2:]}00\n"
-    assert scenarioctl(*line, "--era", "0x4502", *options).out == by_period
-
-
-def test_a_payload_in_parts(scenarioctl: Run) -> None:
-    line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
-
-    answer = json.loads(scenarioctl(*line, "--era", "immortal").out)
-
-    assert answer == {
-        "chain": "polkadot",
-        "says": says("hello", "polkadot"),
-        "fee_asset": {"asset": "0", "symbol": "DOT"},
-        "payload": REMARK_PAYLOAD,
-        "bytes_to_sign": REMARK_PAYLOAD,
-        "parts": {
-            "call": REMARK_CALL,
-            "extra": {
-                "CheckMortality": "0x00",
-                "CheckNonce": "0x00",
-                "ChargeTransactionPayment": "0x00",
-                "CheckMetadataHash": "0x00",
-            },
-            "additional": {
-                "CheckSpecVersion": "0x80841e00",
-                "CheckTxVersion": "0x1a000000",
-                "CheckGenesis": f"0x{GENESIS}",
-                "CheckMortality": f"0x{GENESIS}",
-                "CheckMetadataHash": "0x00",
-            },
-            "hashed": False,
-        },
-        "signer_payload": {
-            "address": BOB,
-            "assetId": None,
-            "blockHash": f"0x{GENESIS}",
-            "blockNumber": "0x00000000",
-            "era": "0x00",
-            "genesisHash": f"0x{GENESIS}",
-            "metadataHash": None,
-            "method": REMARK_CALL,
-            "mode": 0,
-            "nonce": "0x00000000",
-            "signedExtensions": [
-                "CheckNonZeroSender",
-                "CheckSpecVersion",
-                "CheckTxVersion",
-                "CheckGenesis",
-                "CheckMortality",
-                "CheckNonce",
-                "CheckWeight",
-                "ChargeTransactionPayment",
-                "PrevalidateAttests",
-                "CheckMetadataHash",
-            ],
-            "specVersion": "0x001e8480",
-            "tip": f"0x{0:032x}",
-            "transactionVersion": "0x0000001a",
-            "version": 4,
-            "withSignedTransaction": True,
-        },
-        "vault_payload": f"0x530102{BOB_HEX[2:]}20{REMARK_PAYLOAD[2:]}{GENESIS}",
-        "spec_version": 2000000,
-        "transaction_version": 26,
-        "offline": True,
-    }
-    assert without_warnings(scenarioctl(*line, "--era", "immortal", "--json").out) == answer
-    assert (
-        json.loads(scenarioctl(*line[:3], f"0x2404{REMARK_CALL[2:]}", *line[4:], "--era", "immortal").out)
-        == answer
-    )
 
 
 def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
@@ -506,25 +281,6 @@ def test_a_transaction_is_decoded(scenarioctl: Run, tmp_path: Path, form: str, t
     assert answer == {"chain": "polkadot", "form": form, **DECODED_REMARK}
     assert json.loads(ok(scenarioctl(*line, "--json", stdin=file))) == answer
     assert ok(scenarioctl(*line, "--field", "call_data", stdin=file)) == f"{REMARK_CALL}\n"
-
-
-def test_a_signed_transaction_is_decoded(scenarioctl: Run) -> None:
-    tx = f"0xbd018400{BOB_HEX[2:]}01{'ab' * 64}00140000{REMARK_CALL[2:]}"
-
-    answer = json.loads(ok(scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot")))
-
-    signature = answer.pop("signature")
-    assert answer.pop("hash") == extrinsic_hash(bytes.fromhex(tx[2:]))
-    assert answer == {"chain": "polkadot", "form": says("signed", "extrinsic"), **DECODED_REMARK}
-    assert signature == {
-        "signer": BOB,
-        "kind": "sr25519",
-        "signature": f"0x{'ab' * 64}",
-        "era": "immortal",
-        "nonce": 5,
-        "tip": {"value": "0", "human": "0 DOT"},
-        "metadata_hash": False,
-    }
 
 
 # The store
@@ -628,67 +384,6 @@ def test_a_list_in_json(scenarioctl: Run) -> None:
     assert (answer["total"], answer["next"]) == (1, None)
 
 
-def test_an_empty_store_lists_nothing(scenarioctl: Run) -> None:
-    assert ok(scenarioctl("scenario", "list")) == ""
-    assert json.loads(ok(scenarioctl("scenario", "list", "--json"))) == {
-        "scenarios": [],
-        "total": 0,
-        "next": None,
-    }
-
-
-def test_statistics(scenarioctl: Run) -> None:
-    fill(scenarioctl)
-
-    assert ok(scenarioctl("template", "stats", "hydraDx")) == "2\n"
-    assert ok(scenarioctl("template", "stats", "HYDRATION", "--json")) == '{"Amount": 2}\n'
-    assert ok(scenarioctl("template", "stats", "paseo", "--json")) == '{"Amount": 0}\n'
-
-
-def test_a_summary(scenarioctl: Run) -> None:
-    scenario_id = created(scenarioctl, *CREATE)
-
-    for line in (("info", scenario_id), ("scenario", "info", scenario_id)):
-        assert ok(scenarioctl(*line)) == "polkadot > xTransfer > assetHub\n"
-        assert json.loads(ok(scenarioctl(*line, "--json"))) == {
-            "result": "polkadot > xTransfer > assetHub",
-            "id": scenario_id,
-        }
-
-
-def test_a_scenario_is_shown(scenarioctl: Run) -> None:
-    scenario_id = created(scenarioctl, *CREATE)
-
-    answer = json.loads(ok(scenarioctl("scenario", "show", scenario_id)))
-
-    nodes = answer["nodes"]
-    ids = [node["id"] for node in nodes]
-    assert DATE.fullmatch(answer["created"])
-    assert answer == {
-        "id": scenario_id,
-        "title": "1.5 DOT · Polkadot → Asset Hub",
-        "summary": "polkadot > xTransfer > assetHub",
-        "created": answer["created"],
-        "revision": answer["revision"],
-        "nodes": [
-            {"id": ids[0], "type": "chain", "step": "chain", "text": "polkadot, 1.5 DOT"},
-            {
-                "id": ids[1],
-                "type": "action",
-                "step": "xTransfer",
-                "text": says("1.5", "DOT", "assetHub", BOB),
-            },
-            {"id": ids[2], "type": "chain", "step": "chain", "text": f"assetHub, DOT, {BOB}"},
-        ],
-        "edges": [{"source": ids[0], "target": ids[1]}, {"source": ids[1], "target": ids[2]}],
-        "problems": [],
-        "sent": [],
-    }
-    assert json.loads(ok(scenarioctl("scenario", "show", scenario_id, "--json"))) == answer
-    assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "summary")) == f"{answer['summary']}\n"
-    assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "problems")) == "[]\n"
-
-
 def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_asked(
     scenarioctl: Run, tmp_path: Path
 ) -> None:
@@ -703,19 +398,6 @@ def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_aske
 
     assert shown[0] == []
     assert [problem["problem"] for problem in shown[1]] == [says("hydraDx", "--offline")]
-
-
-def test_deleting(scenarioctl: Run) -> None:
-    first, second = created(scenarioctl, *CREATE), created(scenarioctl, *CREATE_REMARK)
-
-    assert ok(scenarioctl("scenario", "delete", first)) == f"{first}\n"
-    assert json.loads(ok(scenarioctl("scenario", "delete", second, "--json"))) == {
-        "success": True,
-        "result": f"Deleted {second}",
-        "id": second,
-    }
-    assert scenarioctl("info", first).code == 3
-    assert ok(scenarioctl("template", "stats", "polkadot")) == "0\n"
 
 
 # The web editor
@@ -773,76 +455,6 @@ def test_importing_answers_in_json_when_asked(scenarioctl: Run) -> None:
 
 
 # What the machine knows
-
-
-def test_chains_are_listed(scenarioctl: Run) -> None:
-    assert ok(scenarioctl("chain", "list")) == (
-        "polkadot\trelay\tDOT\t-\t2000000\tbundled\tPolkadot\n"
-        "assetHub\tasset_hub\tDOT\t1000\t2003001\tbundled\tPolkadot Asset Hub\n"
-        "hydraDx\tdex\tHDX\t2034\t428\tbundled\tHydration\n"
-        "kusama\trelay\tKSM\t-\t1009002\tbundled\tKusama\n"
-        "assetHub_kusama\tasset_hub\tKSM\t1000\t2002000\tbundled\tKusama Asset Hub\n"
-        "paseo\trelay\tPAS\t-\t-\t-\tPaseo\n"
-        "assetHub_paseo\tasset_hub\tPAS\t1000\t2002002\tbundled\tPaseo Asset Hub\n"
-        "people\tsystem\tDOT\t1004\t-\t-\tPolkadot People\n"
-        "bridgeHub\tsystem\tDOT\t1002\t-\t-\tPolkadot Bridge Hub\n"
-        "coretime\tsystem\tDOT\t1005\t-\t-\tPolkadot Coretime\n"
-        "collectives\tsystem\tDOT\t1001\t-\t-\tPolkadot Collectives\n"
-        "people_kusama\tsystem\tKSM\t1004\t-\t-\tKusama People\n"
-        "bridgeHub_kusama\tsystem\tKSM\t1002\t-\t-\tKusama Bridge Hub\n"
-        "coretime_kusama\tsystem\tKSM\t1005\t-\t-\tKusama Coretime\n"
-        "encointer\tsystem\tKSM\t1001\t-\t-\tEncointer\n"
-        "bifrost\tparachain\tBNC\t2030\t-\t-\tBifrost\n"
-        "bifrost_kusama\tparachain\tBNC\t2001\t-\t-\tBifrost Kusama\n"
-        "astar\tparachain\tASTR\t2006\t-\t-\tAstar\n"
-        "shiden\tparachain\tSDN\t2007\t-\t-\tShiden\n"
-        "mythos\tparachain\tMYTH\t3369\t-\t-\tMythos\n"
-        "unique\tparachain\tUNQ\t2037\t-\t-\tUnique Network\n"
-        "neuroweb\tparachain\tNEURO\t2043\t-\t-\tNeuroWeb\n"
-        "energyWebX\tparachain\tEWT\t3345\t-\t-\tEnergy Web X\n"
-        "pendulum\tparachain\tPEN\t2094\t-\t-\tPendulum\n"
-        "basilisk\tparachain\tBSX\t2090\t-\t-\tBasilisk\n"
-        "acala\tparachain\tACA\t2000\t-\t-\tAcala\n"
-        "karura\tparachain\tKAR\t2000\t-\t-\tKarura\n"
-        "ethereum\tethereum\tETH\t-\t-\t-\tEthereum\n"
-    )
-
-
-def test_chains_are_filtered_and_sorted(scenarioctl: Run) -> None:
-    def names(*options: str) -> list[str]:
-        return [line.split("\t")[0] for line in ok(scenarioctl("chain", "list", *options)).splitlines()]
-
-    assert names("--role", "dex") == ["hydraDx"]
-    assert names("--role", "relay", "--sort", "symbol") == ["polkadot", "kusama", "paseo"]
-    assert names("--sort", "name")[:3] == ["acala", "assetHub", "assetHub_kusama"]
-    assert names("--sort", "para_id")[-4:] == ["polkadot", "kusama", "paseo", "ethereum"]
-
-
-def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
-    config = tmp_path / "c.toml"
-    config.write_text(
-        '[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = ["ws://127.0.0.1:9944"]\n'
-    )
-
-    answer = json.loads(ok(scenarioctl("chain", "list", "--json", "--config", str(config))))
-
-    assert len(answer["chains"]) == 29
-    assert answer["chains"][-1] == {
-        "name": "rig",
-        "title": "rig",
-        "role": "relay",
-        "relay": "rig",
-        "para_id": None,
-        "symbol": "UNIT",
-        "decimals": 12,
-        "ss58_prefix": 42,
-        "genesis": None,
-        "aliases": [],
-        "testnet": True,
-        "doubt": None,
-        "spec_version": None,
-        "source": None,
-    }
 
 
 def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:

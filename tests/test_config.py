@@ -5,7 +5,6 @@ import tomllib
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -321,57 +320,6 @@ def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: 
     assert rows["worker_listen"] == ("127.0.0.1:8081", "default")
     assert (as_json["cors"], as_json["rate"], as_json["token"]) == (["https://app.example.org"], 50, "(set)")
     assert "sctl_secret" not in shown.out + json.dumps(as_json)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "sentence"),
-    [
-        (
-            "listen",
-            "8080",
-            says("listen", "8080", "65535"),
-        ),
-        (
-            "worker_listen",
-            "unix:",
-            says("worker_listen", "unix:"),
-        ),
-        (
-            "hosts",
-            "https://example.org",
-            says("hosts", "https://example.org"),
-        ),
-        (
-            "cors",
-            "example.org",
-            says("example.org", "origin"),
-        ),
-        (
-            "cors",
-            "*",
-            says("*", "NAME"),
-        ),
-        (
-            "private_targets",
-            '["10.0.0.0/99"]',
-            says("private_targets", "10.0.0.0/99"),
-        ),
-        (
-            "url",
-            "localhost:8080",
-            says("url", "localhost:8080"),
-        ),
-    ],
-)
-def test_rules_that_no_daemon_could_work_with_are_not_set(
-    scenarioctl: Run, tmp_path: Path, key: str, value: str, sentence: Any
-) -> None:
-    config = tmp_path / "config.toml"
-
-    ended = scenarioctl("--config", str(config), "config", "set", key, value)
-
-    assert (ended.out, ended.err, ended.code) == ("", sentence.printed, 2)
-    assert not config.exists()
 
 
 RELOAD = "A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.\n"

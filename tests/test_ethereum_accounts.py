@@ -1,7 +1,6 @@
 """Accounts of 20 bytes: as senders and receivers, and with the signatures of their chains."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -26,13 +25,11 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.recipients import list_holdings
 from tests.check_rules import trial
-from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import bundled
 from tests.signing import ALITH, ALITH_KEY, ethereum_signature
 
-BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 MESSAGE = b"what is signed"
 REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
 MYTHOS = Registry().find("mythos")
@@ -136,30 +133,6 @@ def test_an_account_of_20_bytes_is_written_with_its_checksum() -> None:
 
 
 EVM = "0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac"
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"to": BOB}, ("destinationaddress", "20 bytes")),
-        ({"to": EVM.replace("f24FF", "F24ff")}, ("destinationaddress", "checksum")),
-        ({"sender": BOB}, ("sender", "20 bytes")),
-        ({"sender": BOB, "chain": "polkadot", "to": EVM}, ("destinationaddress", "AccountId32")),
-        ({"sender": EVM, "chain": "polkadot", "to": BOB}, ("sender", "AccountId32")),
-    ],
-)
-def test_an_address_of_the_wrong_kind_is_refused(
-    scenarioctl: Run, fields: dict[str, Any], said: tuple[str, ...]
-) -> None:
-    given = {"chain": "mythos", "to": EVM, "sender": EVM, **fields}
-
-    ended = scenarioctl(
-        *("--offline", "tx", "check", "--source-chain", given["chain"], "--dest-chain", given["chain"]),
-        *("--assetid", "native", "--amount", "1000000000000000000", "--destination-address", given["to"]),
-        *("--sender", given["sender"]),
-    )
-
-    assert (ended.out, ended.err, ended.code) == ("", says(*said).printed, 2)
 
 
 def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> None:

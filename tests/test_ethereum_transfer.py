@@ -168,23 +168,6 @@ def test_only_the_asset_hub_of_polkadot_and_hydration_send_to_ethereum() -> None
     assert sending == {"assetHub", "hydraDx"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("call", "ethereum", "System", "remark", "hi"),
-        ("--offline", "call", "ethereum", "System", "remark", "hi"),
-        ("--offline", "query", "ethereum", "System", "Account"),
-        ("chain", "refresh", "ethereum"),
-        ("chain", "check", "ethereum"),
-    ],
-)
-def test_nothing_else_is_done_with_ethereum(scenarioctl: Run, words: tuple[str, ...]) -> None:
-    ended = scenarioctl(*words)
-
-    assert (ended.code, ended.out) == (5, "")
-    assert ended.err.strip() == says("Error: ", "Ethereum", "assetHub")
-
-
 # Connected
 
 

@@ -108,20 +108,6 @@ def test_an_asset_that_is_not_listed_is_shown_by_its_location(scenarioctl: Run) 
     assert decoded["signature"]["fee_asset"] == {"location": "1/Parachain(4000000)"}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("call", "hydraDx", "System", "remark", "0x01", "--output-format", "payload"),
-        ("tx", "assemble", DEX_REMARK, "--chain", "hydraDx", "--signature", "0x" + "01" * 64),
-    ],
-    ids=["a call", "a signature"],
-)
-def test_a_fee_currency_is_no_part_of_a_signature(scenarioctl: Run, line: tuple[str, ...]) -> None:
-    ended = scenarioctl("--offline", *line, "--sender", ALICE, "--nonce", "5", "--fee-asset", "5")
-
-    assert ended.err == says("fee_asset", "DOT", "hydraDx")
-
-
 def dex_payload(run: Run, *line: str) -> dict[str, Any]:
     ended = run(
         *line, "--json", "tx", "payload", DEX_REMARK, *LINE[1:], "--chain", "hydraDx", "--fee-asset", "5"

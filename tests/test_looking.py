@@ -142,24 +142,6 @@ def test_an_asset_that_is_not_listed_is_shown_with_a_note(scenarioctl: Run) -> N
     assert (shown["symbol"], shown["decimals"], shown["canonical"]) == ("", None, False)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("nothing",), 3, ("nothing", "asset list")),
-        (("USTD",), 3, ("USTD", "did you mean USDT")),
-        (("hydraDx", "DOTT"), 3, ("DOTT", "hydraDx", "did you mean DOT?")),
-        (("hydraDx", "77777777"), 3, ("77777777", "hydraDx")),
-        (("hydra", "5"), 2, ("hydra", "hydraDx")),
-    ],
-)
-def test_an_unknown_asset_is_not_found(
-    scenarioctl: Run, words: tuple[str, ...], code: int, said: tuple[str, ...]
-) -> None:
-    ended = scenarioctl("asset", "show", *words)
-
-    assert (ended.out, ended.code, ended.err) == ("", code, says(*said))
-
-
 def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None:
     built = json.loads((DATA / "vectors" / "transfers.json").read_text())
     app = Application(load_settings({"offline": True}, {}))
@@ -281,13 +263,6 @@ def test_a_cached_table_is_shown_with_its_date_and_no_key_of_an_endpoint(
     assert (shown["routes_out"], shown["routes_in"]) == ([], [])
 
 
-def test_an_unknown_chain_is_not_found(scenarioctl: Run) -> None:
-    for words in (("chain", "show"), ("chain", "pallets")):
-        ended = scenarioctl("--offline", *words, "asethub")
-
-        assert (ended.code, ended.err) == (3, says("asethub", "assetHub"))
-
-
 # Items of a runtime
 
 
@@ -361,28 +336,6 @@ def test_a_pallet_is_shown_with_all_its_items(scenarioctl: Run) -> None:
     assert keep in lines
     assert "storage\tAccount\tkey: AccountId32\tAccountData<u128>\t-" in lines
     assert "constant\tExistentialDeposit\t-\tu128\t10000000000" in lines
-
-
-@pytest.mark.parametrize(
-    ("item", "said"),
-    [
-        ("balnces", ("balnces", "Balances")),
-        ("zzz", ("zzz", "chain pallets polkadot")),
-        ("Balances.transfer", ("transfer", "transfer_all", "transfer_keep_alive", "transfer_allow_death")),
-        ("Balances.zzz", ("zzz", "chain pallets polkadot Balances")),
-        (".zzz", ("item",)),
-    ],
-)
-def test_an_unknown_item_is_refused(scenarioctl: Run, item: str, said: tuple[str, ...]) -> None:
-    ended = scenarioctl("--offline", "chain", "pallets", "polkadot", item)
-
-    assert (ended.out, ended.code, ended.err) == ("", 2, says(*said))
-
-
-def test_without_a_table_no_item_is_known_offline(scenarioctl: Run) -> None:
-    ended = scenarioctl("--offline", "chain", "pallets", "paseo")
-
-    assert (ended.code, ended.err) == (5, says("paseo", "offline"))
 
 
 @pytest.mark.parametrize("name", BUNDLED)
@@ -499,13 +452,6 @@ def test_an_account_of_20_bytes_has_one_spelling(scenarioctl: Run) -> None:
 
     assert shown["kind"] == "ethereum"
     assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": ["mythos", "ethereum"]}]
-
-
-@pytest.mark.parametrize("text", [BOB[:-1], "0x1234", "nobody", "", EVM.replace("a", "A")])
-def test_what_is_no_address_is_refused(scenarioctl: Run, text: str) -> None:
-    ended = scenarioctl("address", text)
-
-    assert (ended.out, ended.code, ended.err) == ("", 2, says("address", text))
 
 
 # Over HTTP

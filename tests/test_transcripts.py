@@ -1,4 +1,4 @@
-"""Exact output: what is answered to typos, lines of shell scripts, and the first ten minutes of a new user."""
+"""Exact output: whole answers, what is answered to typos, lines of shell scripts, and the first ten minutes of a new user."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import pty
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from tests.messages import recorder
 from tests.test_story import WEBHOOK
 from tests.transcripts import FOLDER, Command, Entry, play, read, titles, write
 
-pytestmark = pytest.mark.processes
-
-TYPOS, SCRIPTS, FIRST = (FOLDER / name for name in ("typos.txt", "scripts.txt", "first-contact.txt"))
+ANSWERS, TYPOS, SCRIPTS, FIRST = (
+    FOLDER / name for name in ("answers.txt", "typos.txt", "scripts.txt", "first-contact.txt")
+)
 
 
 def find(path: Path, title: str) -> Entry:
@@ -86,27 +87,45 @@ def on_terminal(home: Path, command: Command) -> Ended:
     return Ended(out=shown.decode().replace("\r\n", "\n"), err="", code=process.wait(timeout=60))
 
 
-@pytest.mark.parametrize("title", titles(TYPOS))
-def test_a_typo_is_answered_with_what_would_work(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, title: str
-) -> None:
+@pytest.fixture
+def within(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Command], Ended]:
+    """Run a command in this process, offline."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "hook.json").write_text(json.dumps(WEBHOOK))
-    recorded = find(TYPOS, title)
 
     def run(command: Command) -> Ended:
         program, *words = shlex.split(command.line)
         assert program == "scenarioctl"
         return scenarioctl(*words)
 
-    played = play(recorded, tmp_path, run)
+    return run
+
+
+@pytest.mark.parametrize("title", titles(ANSWERS))
+def test_an_answer_is_the_recorded_one(
+    within: Callable[[Command], Ended], tmp_path: Path, title: str
+) -> None:
+    recorded = find(ANSWERS, title)
+
+    compare(ANSWERS, recorded, play(recorded, tmp_path, within))
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("title", titles(TYPOS))
+def test_a_typo_is_answered_with_what_would_work(
+    within: Callable[[Command], Ended], tmp_path: Path, title: str
+) -> None:
+    (tmp_path / "hook.json").write_text(json.dumps(WEBHOOK))
+    recorded = find(TYPOS, title)
+
+    played = play(recorded, tmp_path, within)
 
     assert played.commands[-1].code != 0
     compare(TYPOS, recorded, played)
 
 
+@pytest.mark.processes
 @pytest.mark.one_python
 @pytest.mark.parametrize("title", titles(SCRIPTS))
 def test_a_line_of_a_script_prints_and_ends_as_recorded(tmp_path: Path, title: str) -> None:
@@ -117,6 +136,7 @@ def test_a_line_of_a_script_prints_and_ends_as_recorded(tmp_path: Path, title: s
     compare(SCRIPTS, recorded, played)
 
 
+@pytest.mark.processes
 @pytest.mark.one_python
 @pytest.mark.parametrize("title", titles(FIRST))
 def test_the_first_ten_minutes_of_a_new_user(tmp_path: Path, title: str) -> None:

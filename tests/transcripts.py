@@ -159,7 +159,8 @@ def play(entry: Entry, folder: Path, run: Callable[[Command], Ended]) -> Entry:
     played: list[Command] = []
     for command in entry.commands:
         ended = run(replace(command, line=names.fill(command.line)))
-        out, err = (names.mask(text) for text in (ended.out, ended.err))
+        # First what says of a word that it is an id.
+        err, out = (names.mask(text) for text in (ended.err, ended.out))
         # As the file has it.
         played.append(replace(command, out=_settled("|", out), err=_settled("!", err), code=ended.code))
     return replace(entry, commands=tuple(played))
