@@ -2,7 +2,7 @@
 
 A test says which words a sentence must hold, like the field and the value it is about:
 
-    assert str(refused.value) == says("amount", "1e400")
+    with raises(InvalidRequest, says("amount", "1e400")):
 
 The sentence itself stands in `tests/data/messages.toml`, under the test that sees it, so that it can be improved
 without touching tests: `pytest --update-messages` writes the file anew for the tests that run, and its diff is read as
@@ -12,9 +12,12 @@ prose.  A sentence that the file does not have under that test fails the test.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from scenarioctl.errors import shorten
 
@@ -127,6 +130,15 @@ class Says:
 def says(*words: object, **values: object) -> Any:
     """Return what equals a sentence with these *words* and *values*; see the module."""
     return Says([*words, *values.values()], values)
+
+
+@contextmanager
+def raises(error: type[BaseException], sentence: object) -> Iterator[None]:
+    """Fail unless what is done raises *error*, whose text is *sentence*."""
+    with pytest.raises(error) as caught:
+        yield
+    if str(caught.value) != sentence:
+        pytest.fail(f"{str(caught.value)!r} is not {sentence!r}")
 
 
 def key_of(nodeid: str) -> Key:

@@ -8,7 +8,7 @@ from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.locations import absolute, read_location, write_location
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 from tests.runtimes import ASSETS, REGISTRY, bundled
 
 HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.find("polkadot")
@@ -224,10 +224,8 @@ UNKNOWN = "that is known here, expected an id or a symbol"
     ],
 )
 def test_what_is_no_asset_or_more_than_one_is_refused(chain: str, typed: object, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         ASSETS.find(REGISTRY.find(chain), typed)
-
-    assert str(refused.value) == sentence
 
 
 def test_eight_assets_of_the_asset_hub_look_like_dot_and_the_symbol_means_the_native_one() -> None:
@@ -266,10 +264,8 @@ def test_in_a_diagram_the_asset_hubs_1000_with_its_symbol_is_native() -> None:
 def test_a_symbol_that_contradicts_the_id_is_refused(
     asset_id: int, symbol: str, diagram: bool, sentence: Says
 ) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         ASSETS.find(HUB, asset_id, symbol=symbol, diagram=diagram, field="asset")
-
-    assert str(refused.value) == sentence
 
 
 def test_a_symbol_beside_the_id_that_agrees_or_cannot_be_judged_is_let_through() -> None:
@@ -428,10 +424,8 @@ LIKE_LOCATION = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralI
     ],
 )
 def test_a_wrong_location_is_refused(text: str, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         read_location(text)
-
-    assert str(refused.value) == sentence
 
 
 def rig(**asset: object) -> Assets:
@@ -517,10 +511,8 @@ def test_an_asset_of_config_toml_that_contradicts_the_built_in_table_is_refused(
 ) -> None:
     registry = Registry({chain: {"assets": [{"symbol": "NAME", **asset}]}})
 
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says(f"chains.{chain}.assets", *words)):
         Assets(registry).all(registry.find(chain))
-
-    assert str(refused.value) == says(f"chains.{chain}.assets", *words)
 
 
 def test_an_asset_of_config_toml_may_repeat_what_is_built_in() -> None:
@@ -590,10 +582,8 @@ def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
     ],
 )
 def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, Any], sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         rig(**asset)
-
-    assert str(refused.value) == sentence
 
 
 #: Chain -> symbol -> the one asset that it means, as far as anybody is likely to send it.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.formats.documents import MAX_BYTES, pack, unpack
-from tests.messages import says
+from tests.messages import raises, says
 from tests.test_documents import documents
 
 DOCUMENT = {"nodes": [{"id": "ä", "position": {"x": 0.1, "y": -3}}], "edges": []}
@@ -33,10 +33,8 @@ def test_what_is_packed_comes_back(document: Any) -> None:
 
 
 def test_a_document_above_the_limit_is_not_packed() -> None:
-    with pytest.raises(TooLarge) as refused:
+    with raises(TooLarge, says("16777218", "JSON", "16777216")):
         pack("a" * MAX_BYTES)
-
-    assert str(refused.value) == says("16777218", "JSON", "16777216")
 
 
 @pytest.mark.parametrize(
@@ -54,10 +52,8 @@ def test_a_document_above_the_limit_is_not_packed() -> None:
     ],
 )
 def test_a_damaged_blob_is_refused_by_its_reason(blob: bytes, reason: str) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says("scenario", reason)):
         unpack(blob, name="scenario abc")
-
-    assert str(refused.value) == says("scenario", reason)
 
 
 def test_one_wrong_byte_is_noticed_wherever_it_is() -> None:

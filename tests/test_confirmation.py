@@ -17,7 +17,7 @@ from scenarioctl.errors import InvalidRequest
 from tests.blocks import block_hash, header_of
 from tests.check_rules import CAROL_KEY
 from tests.conftest import BOB, BOB_HEX, Ended, Run
-from tests.messages import says
+from tests.messages import raises, says
 from tests.network import HEAD, FakeNetwork
 from tests.node import Gone, Refusal
 from tests.pool import HDX, subpool
@@ -328,10 +328,8 @@ def test_nodes_of_your_own_need_no_second(two: Two) -> None:
 def test_nodes_of_others_are_not_trusted_by_mistake(table: Any) -> None:
     from scenarioctl.chains.registry import Registry
 
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says("chains.polkadot.trusted", "endpoints")):
         Registry({"polkadot": table})
-
-    assert str(refused.value) == says("chains.polkadot.trusted", "endpoints")
 
 
 # Balances

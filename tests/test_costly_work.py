@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
+from scenarioctl.server.costly_work import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, Turn
 
 from scenarioctl.errors import NotReady
-from scenarioctl.server import limits
-from scenarioctl.server.limits import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, RequestSlots, Turn
-from tests.messages import says
+from scenarioctl.server.limits import RequestSlots
+from tests.messages import raises, says
 
 Play = Callable[[CostlyWork], Awaitable[None]]
 
@@ -118,10 +118,9 @@ def test_a_wait_has_an_end_and_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) ->
 
     async def act(work: CostlyWork) -> None:
         async with turn_of("a", work).costly():
-            with pytest.raises(NotReady) as waited:
+            with raises(NotReady, says("costly", "0.01 s")):
                 async with turn_of("a", work).costly():
                     pass
-            assert str(waited.value) == says("costly", "0.01 s")
             gone = asyncio.create_task(turn_of("a", work).costly().__aenter__())
             await settle()
             gone.cancel()

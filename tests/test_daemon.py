@@ -26,7 +26,7 @@ from scenarioctl.server.logs import Journal, Line, is_for_journal
 from scenarioctl.server.systemd import SystemdNotifier
 from tests.conftest import examples
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 
 pytestmark = pytest.mark.processes
 
@@ -70,10 +70,8 @@ EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/
     ],
 )
 def test_what_is_no_address_is_refused(text: str, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence.within(f"{{}}; {EXPECTED}")):
         parse_address(text)
-
-    assert str(refused.value) == sentence.within(f"{{}}; {EXPECTED}")
 
 
 def test_port_0_is_a_free_port_which_is_named() -> None:

@@ -16,7 +16,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 from tests.conftest import DATA, SHARED
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 from tests.pressure import sizes
 
 FILES = {
@@ -149,10 +149,8 @@ def test_metadata_is_taken_as_nodes_wrap_it() -> None:
     ],
 )
 def test_bytes_that_are_no_metadata_are_refused(data: bytes, sentence: Says) -> None:
-    with pytest.raises(MetadataError) as refused:
+    with raises(MetadataError, sentence):
         read_metadata(data)
-
-    assert str(refused.value) == sentence
 
 
 def test_one_byte_more_or_less_is_refused() -> None:

@@ -22,7 +22,7 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.rpc_errors import SocketFailed
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers
-from tests.messages import says
+from tests.messages import raises, says
 from tests.node import Node
 from tests.runner import finish
 from tests.runtimes import bundled
@@ -278,6 +278,5 @@ def test_the_keys_of_a_message_count_as_values() -> None:
         return json.dumps({"id": 1, "result": dict.fromkeys(map(str, range(keys)), 1)}).encode()
 
     assert len(finish(_read_message(message(100_000)))["result"]) == 100_000
-    with pytest.raises(SocketFailed) as refused:
+    with raises(SocketFailed, says("250000", "keys")):
         finish(_read_message(message(240_000)))
-    assert str(refused.value) == says("250000", "keys")

@@ -37,7 +37,7 @@ from scenarioctl.render.text import ascii_only, draw_text, width_of
 from scenarioctl.render.text_metrics import measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 from tests.runner import finish
 from tests.serving import Serving
 
@@ -118,10 +118,8 @@ def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
     ],
 )
 def test_a_preview_that_cannot_be_is_refused(app: Application, fields: Any, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         preview(app, read_document(TRANSFER), **fields)
-
-    assert str(refused.value) == sentence
 
 
 def test_an_unknown_scenario_has_no_preview(app: Application) -> None:

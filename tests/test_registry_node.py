@@ -3,15 +3,13 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
 from tests.conftest import BOB_HEX, Run
 from tests.map_entries import read_entries
-from tests.messages import says
+from tests.messages import raises, says
 from tests.registry_chain import ENDPOINT, NAME, TABLE, needs_node
 from tests.runner import BlockingConnection, finish
 
@@ -80,7 +78,5 @@ def test_a_transfer_is_built_with_its_runtime(scenarioctl: Run, tmp_path: Path) 
 
 
 def test_its_genesis_is_held_against_the_configuration() -> None:
-    with pytest.raises(ChainUnreachable) as refused:
+    with raises(ChainUnreachable, says(ENDPOINT, genesis(), "00" * 32)):
         BlockingConnection(ENDPOINT, genesis="0x" + "00" * 32)
-
-    assert str(refused.value) == says(ENDPOINT, genesis(), "00" * 32)

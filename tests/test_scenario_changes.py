@@ -26,7 +26,7 @@ from scenarioctl.operations.scenario_changes import (
 )
 from tests.conftest import BOB, DATA, Ended, Run
 from tests.drawing import make_app
-from tests.messages import says
+from tests.messages import raises, says
 from tests.runner import finish
 from tests.test_cli import PROGRAM
 from tests.test_output import Terminal
@@ -227,9 +227,8 @@ class TestFlowsOfDiagrams:
     def test_what_a_flow_cannot_hold_is_not_written(self, app: Application, name: str, reason: Any) -> None:
         diagram = read_diagram(json.loads((DIAGRAMS / f"{name}.json").read_text()))
 
-        with pytest.raises(InvalidRequest) as refused:
+        with raises(InvalidRequest, reason):
             write_flow(app, diagram)
-        assert str(refused.value) == reason
 
     @pytest.mark.parametrize(
         "change",
@@ -258,9 +257,8 @@ class TestFlowsOfDiagrams:
         assert parse_toml(write_toml(document), field="flow") == document
 
     def test_toml_has_no_null(self) -> None:
-        with pytest.raises(InvalidRequest) as refused:
+        with raises(InvalidRequest, says("steps[0].params[1]", "null")):
             write_toml({"steps": [{"params": ["x", None]}]})
-        assert str(refused.value) == says("steps[0].params[1]", "null")
 
 
 class TestNodesThatStay:
@@ -405,9 +403,8 @@ class TestLabels:
             labeled["revision"],
         )
         refused = ReplaceScenario(id=id, content=RENT, revision="0123456789abcdef")
-        with pytest.raises(Conflict) as conflict:
+        with raises(Conflict, says("changed", id=id)):
             finish(replace_scenario(app, refused))
-        assert str(conflict.value) == says("changed", id=id)
 
 
 class TestDuplicates:

@@ -23,6 +23,7 @@ from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.conftest import DATA, ROOT
+from tests.messages import raises
 from tests.signer_desk import (
     BOBS,
     DOT,
@@ -404,10 +405,8 @@ def of_chain(**changes: Any) -> dict[str, Any]:
 def test_a_policy_with_a_mistake_is_refused(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
     path = written(tmp_path, **changes)
 
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit, f"{path}: {why}"):
         policy.load_policy(path)
-
-    assert str(ended.value) == f"{path}: {why}"
 
 
 # Its journal, and what it makes of it
@@ -633,18 +632,14 @@ def test_a_journal_that_cannot_be_written_ends_it_before_a_signature(
     monkeypatch.setattr(os, "fsync", full)
     desk.daemon.drafts = [draft(1)]
 
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit, f"the journal {desk.policy.journal} can't be written: No space left on device"):
         desk.signer.look()
-
-    assert str(ended.value) == f"the journal {desk.policy.journal} can't be written: No space left on device"
     assert (desk.ledger.calls, desk.daemon.sent) == ([], [])
 
 
 def test_only_one_signer_uses_a_journal(desk: Desk) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit, f"another signer uses the journal {desk.policy.journal}"):
         signer.Journal(desk.policy.journal)
-
-    assert str(ended.value) == f"another signer uses the journal {desk.policy.journal}"
 
 
 def test_only_one_signer_uses_a_key_file_and_nobody_else_reads_it(tmp_path: Path) -> None:
@@ -693,10 +688,8 @@ def test_a_chain_with_a_transaction_under_way_stays_in_the_policy(desk: Desk) ->
     elsewhere = {"chains": {"kusama": TABLE_OF_POLICY["chains"]["polkadot"]}, **rule(chain="kusama")}
     desk.policy = policy.load_policy(written(desk.folder, **elsewhere))
 
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit, "the policy needs [chains.polkadot]: a transaction is under way there"):
         desk.restart()
-
-    assert str(ended.value) == "the policy needs [chains.polkadot]: a transaction is under way there"
 
 
 def test_drafts_from_before_and_those_of_a_new_job_are_not_signed(desk: Desk) -> None:
@@ -714,10 +707,8 @@ def test_drafts_from_before_and_those_of_a_new_job_are_not_signed(desk: Desk) ->
 def test_a_store_that_was_restored_stops_the_signer(desk: Desk) -> None:
     desk.daemon.fails["/scenario/tx"] = chain.Refused("after 7 is beyond the newest draft")
 
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit, "job abc: after 7 is beyond the newest draft"):
         desk.signer.look()
-
-    assert str(ended.value) == "job abc: after 7 is beyond the newest draft"
 
 
 def test_each_line_is_on_the_disk_before_the_next_step(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.store import Store
 from tests import postgres
 from tests.conftest import Run
-from tests.messages import says
+from tests.messages import raises, says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
 from tests.test_sent import SENT
@@ -380,9 +380,8 @@ class TestRefusals:
             if done == 3:
                 change_rows(both[1], "DELETE FROM scenarios")
 
-        with pytest.raises(Conflict) as refused:
+        with raises(Conflict, says("jobs", "stop all other users")):
             perform(*both, progress=interfere)
-        assert str(refused.value) == says("jobs", "stop all other users")
 
     def test_a_job_that_is_started_meanwhile(self, both: tuple[str, str]) -> None:
         async def copy() -> None:

@@ -33,7 +33,7 @@ from scenarioctl.stores import open_store
 from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.store import Store
 from tests.daemons import PROGRAM, Daemon, daemon, wait_until
-from tests.messages import says
+from tests.messages import raises, says
 from tests.runner import finish as run
 from tests.test_stores import FIRST
 
@@ -372,9 +372,8 @@ def test_by_an_older_index_nobody_writes(tmp_path: Path, header: str) -> None:
     other = open_store(path)
 
     for each in (other, store):
-        with pytest.raises(ScenarioctlError) as refused:
+        with raises(ScenarioctlError, says("overwritten", path=path)):
             put(each, ["third"])
-        assert str(refused.value) == says("overwritten", path=path)
         run(each.close())
 
     copy = tmp_path / "copy"

@@ -26,7 +26,7 @@ from scenarioctl.runtime.table_cache import (
 )
 from tests.canned import GENESIS, answers, opaque
 from tests.conftest import BOB, DATA, Run
-from tests.messages import says
+from tests.messages import raises, says
 from tests.node import Node, Silent
 from tests.runner import finish
 from tests.runtimes import bundled
@@ -103,10 +103,14 @@ def test_two_endpoints_that_agree_confirm_a_runtime(scenarioctl: Run, tmp_path: 
 
 
 def test_two_endpoints_that_contradict_each_other_are_not_built_with(tmp_path: Path) -> None:
-    with runs(NEWER) as one, runs(SWAPPED) as two, pytest.raises(ChainUnreachable) as refused:
+    with (
+        runs(NEWER) as one,
+        runs(SWAPPED) as two,
+        raises(
+            ChainUnreachable, says("3000000", "chains.polkadot.endpoints", url=one.url, second_url=two.url)
+        ),
+    ):
         fetch(tmp_path, one.url, two.url)
-
-    assert str(refused.value) == says("3000000", "chains.polkadot.endpoints", url=one.url, second_url=two.url)
     assert load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url) is None
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scenarioctl.actions.flow_files import read_flow
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.model.toml import MAX_KEY_PARTS, MAX_VALUES, parse_toml
-from tests.messages import says
+from tests.messages import raises, says
 
 LONG = ".".join("a" * 20_000)
 
@@ -57,10 +57,8 @@ def test_a_key_of_too_many_parts_is_refused_before_it_is_parsed(text: str) -> No
 @pytest.mark.usefixtures("_unparsed")
 @pytest.mark.parametrize("text", ["x = [" + "[]," * MAX_VALUES + "]", "a.b=1\n" * MAX_VALUES])
 def test_too_many_values_are_refused_before_they_are_parsed(text: str) -> None:
-    with pytest.raises(TooLarge) as refused:
+    with raises(TooLarge, says("100000", "values")):
         parse_toml(text, field="flow")
-
-    assert str(refused.value) == says("100000", "values")
 
 
 def test_a_key_of_as_many_parts_as_there_may_be_is_parsed() -> None:
@@ -89,10 +87,8 @@ e = [1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 
 
 
 def test_a_flow_says_where_its_key_is_too_long() -> None:
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says("16", "2")):
         read_flow(f"name = 'x'\r\n{LONG} = 1")
-
-    assert str(refused.value) == says("16", "2")
 
 
 @given(st.text(alphabet="ab.\"'#\n=[]{}, \\1", max_size=60))
@@ -117,10 +113,8 @@ def test_what_is_parsed_is_what_tomllib_gives(text: str) -> None:
 @pytest.mark.parametrize("number", ["1" * 1001, "1." + "1" * 1001, "0x" + "f" * 5000, "_".join("1" * 600)])
 def test_a_number_as_long_as_a_book_is_refused_before_it_is_parsed(number: str) -> None:
     """The parser lets no other thread run meanwhile; as hex it was a bug."""
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says("flow", "1000", "line 3")):
         parse_toml(f"[[steps]]\ntype = 'delay'\nseconds = {number}\n", field="flow")
-
-    assert str(refused.value) == says("flow", "1000", "line 3")
 
 
 def test_long_texts_and_long_indents_are_no_numbers() -> None:

@@ -20,7 +20,7 @@ from scenarioctl.operations.decoded_transactions import (
 from scenarioctl.operations.jobs import RunJob, run_job
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
 from tests.conftest import BOB, DATA, Run
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 from tests.runner import finish
 from tests.runtimes import bundled
 
@@ -75,9 +75,8 @@ def test_a_draft_of_a_job_is_found_by_its_number(app: Application) -> None:
     first, newest = payload(app, job=id, draft=seqs[0]), payload(app, job=id)
 
     assert first == newest == payload(app, tx="0x00071468656c6c6f", chain="polkadot")
-    with pytest.raises(NotFound) as refused:
+    with raises(NotFound, says("draft 3", "mempool", id=id)):
         payload(app, job=id, draft=max(seqs) + 1)
-    assert str(refused.value) == says("draft 3", "mempool", id=id)
 
 
 def keep(app: Application, id: str, **changes: Any) -> int:

@@ -27,7 +27,7 @@ from scenarioctl.transactions.signing.wallet_formats import (
     vault_payload,
 )
 from tests.conftest import BOB, BOB_HEX, Run
-from tests.messages import Says, says
+from tests.messages import Says, raises, says
 from tests.qr_reader import read_code
 from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is, asset_id_of
@@ -125,9 +125,8 @@ def test_the_largest_payload_that_is_drawn() -> None:
     largest = bytes(1024 * MAX_FRAMES)
 
     assert len(vault_frames(largest)) == 64
-    with pytest.raises(TooLarge) as refused:
+    with raises(TooLarge, says("tx", "QR", "65537")):
         vault_frames(largest + b"\0")
-    assert str(refused.value) == says("tx", "QR", "65537")
 
 
 def test_the_kind_of_key_is_told_to_vault(scenarioctl: Run) -> None:
@@ -142,10 +141,8 @@ def test_a_kind_of_key_is_a_name() -> None:
     vector = vectors("wallet")[0].values[0]
     payload = signing_payload(table_of(vector), unhex(vector["call_hex"]), options_of(vector))
 
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, says("crypto", "sr25519")):
         vault_payload(payload, account=bytes(32), crypto=["sr25519"], genesis_hash=bytes(32))  # type: ignore[arg-type]
-
-    assert str(refused.value) == says("crypto", "sr25519")
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 40, 250, 1023, 1029])
@@ -200,10 +197,8 @@ def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", columns)
 
-    with pytest.raises(InvalidRequest) as refused:
+    with raises(InvalidRequest, sentence):
         draw_codes([bytes(40)])
-
-    assert str(refused.value) == sentence
     assert screen.getvalue() == ""
 
 
