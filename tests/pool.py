@@ -15,8 +15,6 @@ from tests.node import Node
 BLOCK = 1000
 HEAD = "0x" + "ab" * 32
 HDX, LRNA, DOT, USDT, SHARE, CONTRACT = 0, 1, 5, 10, 102, 222
-PAIRS = {"HDX": (HDX, LRNA), "DOT": (LRNA, DOT), "USDT": (LRNA, USDT)}
-
 State = dict[tuple[Any, ...], Any]
 
 

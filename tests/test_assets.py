@@ -162,12 +162,6 @@ def test_an_asset_that_the_table_does_not_know_has_no_decimals() -> None:
 
 
 NOT_1984 = "not the canonical USDt 1984"
-USDT_ON_HUB = (
-    f"1984 (USDt, Tether USD), 202406 (USDT, {NOT_1984}), 50000470 (USDt, {NOT_1984}), 50000495 (USDt, {NOT_1984}), "
-    f"50000496 (USDt, {NOT_1984}), 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xdac17f958d2ee523a2206206994597c13d831ec7) "
-    f"(USDT, USDT of Ethereum, {NOT_1984})"
-)
-LIKE_HUB = "like DOT, 1337 (USDC) or 1984 (USDt)"
 UNKNOWN = "that is known here, expected an id or a symbol"
 
 
@@ -393,9 +387,6 @@ def test_locations_of_xcm_3_are_written_alike() -> None:
 )
 def test_a_location_has_one_name_under_the_relay(text: str, para_id: int | None, name: str) -> None:
     assert absolute(text, para_id) == name
-
-
-LIKE_LOCATION = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
 
 
 @pytest.mark.parametrize(

@@ -176,19 +176,6 @@ def remark_node(identifier: str = "a", text: str = "hello") -> dict[str, Any]:
     return {"id": identifier, "type": "action", "formData": {"action": "Remark", "actionData": data}}
 
 
-def transfer_node(**changes: Any) -> dict[str, Any]:
-    """Return a sound transfer of the editor, but for *changes*: `source_amount=…`, `target_chain=…`."""
-    sides: dict[str, dict[str, Any]] = {
-        "source": {"chain": "polkadot", "assetId": 0, "amount": "1", "symbol": "DOT", "address": None},
-        "target": {"chain": "assetHub", "assetId": None, "address": BOB, "symbol": None},
-    }
-    for name, value in changes.items():
-        side, _, key = name.partition("_")
-        sides[side][key] = value
-    data = {"actionType": "xTransfer", **sides}
-    return {"id": "a", "type": "action", "formData": {"action": "xTransfer", "actionData": data}}
-
-
 HELLO = share(diagram(remark_node()))
 #: One byte more than a diagram may have.
 TOO_LONG = 16 * 1024 * 1024 + 1

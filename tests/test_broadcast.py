@@ -22,7 +22,7 @@ from scenarioctl.operations.broadcasts import describe_inclusion
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-from scenarioctl.transactions.extrinsic import SIGNED_V4, extrinsic_hash
+from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
@@ -318,8 +318,6 @@ def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(place: int, by
 
 PAYLOAD = signing_payload(TABLE, TABLE.encode_call(REMARK), options())
 LONG_PAYLOAD = signing_payload(TABLE, TABLE.encode_call(LONG), options())
-SIGN_IT = "tx payload makes the bytes to sign, and tx assemble joins the signature"
-NOT_SIGNED = "is not a signed extrinsic of polkadot"
 
 
 def general() -> str:
@@ -424,13 +422,6 @@ def refused(name: str, make: Callable[[], str], error: str, code: str = "invalid
 
 def kusamas(given: SigningOptions) -> str:
     return "0x" + sign(bundled("kusama"), REMARK, given).hex()
-
-
-def indexed() -> str:
-    """Return one whose signer is named by an index."""
-    data = unhex(GOOD)[3:]
-    body = bytes((SIGNED_V4,)) + TABLE.encode(TABLE.address_type, {"Index": None}) + data[33:]
-    return "0x" + (encode_compact(len(body)) + body).hex()
 
 
 ANEW = "make a new payload and sign that"
@@ -571,12 +562,6 @@ def test_what_the_chain_says_against_it_is_explained(
 
 def gone(*_: Any) -> str:
     raise Gone
-
-
-LOOK = (
-    f"look for its hash in an explorer, or check whether the nonce of {ALICE} is above 5, before you sign another one; "
-    "you can broadcast the same bytes again, a chain executes them once"
-)
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,6 @@ def test_the_version_is_read_from_where_it_stands(name: str, version: int) -> No
     assert ink_version(read(f"{name}.json")) == version
 
 
-EXPECTED_VERSIONS = "expected ink! metadata version 3 (under V3), 4, 5 or 6"
-
-
 @pytest.mark.parametrize(
     ("abi", "sentence"),
     [
@@ -244,7 +241,6 @@ FIRST = ("V3", "spec", "messages", 0)
 ARGUMENT = (*FIRST, "args", 0)
 TYPE = ("V3", "types", 0, "type")
 DEF = (*TYPE, "def")
-BY = "abiJson V3 spec message 1 'add' argument 'by'"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ __all__ = ["check"]
 
 HDX = 10**12
 NOT_EXPENDABLE = {"Token": "NotExpendable"}
-KEPT = "Token.NotExpendable, the account must keep its existential deposit"
 
 
 @pytest.fixture

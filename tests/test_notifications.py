@@ -46,7 +46,6 @@ from tests.messages import says
 from tests.receivers import SECRET, Received, is_signed, receiving
 from tests.serving import Serving
 
-NOW = 1_795_262_400 * SECOND
 HOUR = 3600 * SECOND
 HOOK = NotificationTarget(url="https://hooks.example.org/T0/secret")
 OTHER_SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()

@@ -26,7 +26,6 @@ from tests.runtimes import bundled, metadata_table
 from tests.test_bad_input import EXITS, Line, payload
 
 REMARK = "0x00071468656c6c6f"
-MORTAL = {"block": "64", "block_hash": "0x" + 64 * "1"}
 GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
 #: Of the bundled runtime: `tools/golden/wallets.mjs` has it too.
 DIGEST = "0xdb1612c205801adc246bfbc31745f577f0996b85e5fdd05e56d23aabc83c25f9"

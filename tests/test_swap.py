@@ -131,11 +131,6 @@ def test_lrna_can_be_sold_with_a_warning() -> None:
     assert draft.warnings == (says("LRNA", "HubAssetTradability"),)
 
 
-HOPS = (
-    'expected hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
-    '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
-)
-POOLS = "expected one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)"
 NOT_FOR_SALE = "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
 
 
