@@ -14,7 +14,7 @@ from scenarioctl.operations.assets import AssetDetails, ShowAsset, show_asset
 from scenarioctl.runtime.table import BUNDLED, load_bundled
 from scenarioctl.runtime.table_cache import save_cached
 from scenarioctl.transactions.runtime_query import MOST_TYPES, describe_types, find_items
-from tests.conftest import BOB, BOB_HEX, DATA, Run
+from tests.conftest import BOB, DATA, Run
 from tests.messages import says
 from tests.network import table_of
 from tests.runner import finish
@@ -69,11 +69,6 @@ def test_of_canonical_assets_no_two_share_a_symbol(scenarioctl: Run) -> None:
     assert all(row["symbol"] and row["mark"] is None for row in rows)
 
 
-def test_a_list_is_lines_for_scripts(scenarioctl: Run) -> None:
-    assert ok(scenarioctl("asset", "list", "polkadot")) == "0\tDOT\t10\t10000000000\t-\tyes\t0/Here\n"
-    assert ok(scenarioctl("asset", "list")).startswith("polkadot\t0\tDOT\t10\t10000000000\t-\tyes\t0/Here\n")
-
-
 def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(scenarioctl: Run, tmp_path: Path) -> None:
     genesis = "0x" + "45" * 32
     save_cached(table_of("kusama"), genesis, tmp_path / "runtimes" / "rig")
@@ -92,18 +87,6 @@ def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(scenarioctl: 
         "rig": str(table_of("kusama").constant("Balances", "ExistentialDeposit")),
         "bare": None,
     }
-
-
-def test_an_asset_is_shown_with_the_same_one_elsewhere_and_where_it_goes(scenarioctl: Run) -> None:
-    (shown,) = answer(scenarioctl, "asset", "show", "assetHub", "1984")["assets"]
-
-    assert (shown["symbol"], shown["kind"], shown["pays_fees"]) == ("USDt", "assets", True)
-    beyond = "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
-    assert shown["elsewhere"] == [
-        {"chain": "hydraDx", "id": "10", "symbol": "USDT"},
-        {"chain": "assetHub_kusama", "id": beyond, "symbol": "USDt"},
-    ]
-    assert shown["sends_to"] == ["hydraDx"]
 
 
 def test_of_a_symbol_each_chains_canonical_asset_comes_first(scenarioctl: Run) -> None:
@@ -132,14 +115,6 @@ def test_an_asset_of_a_chain_goes_by_several_names(
     shown = answer(scenarioctl, "asset", "show", *words)["assets"]
 
     assert [row["id"] for row in shown if row["canonical"]] == expected
-
-
-def test_an_asset_that_is_not_listed_is_shown_with_a_note(scenarioctl: Run) -> None:
-    ended = scenarioctl("asset", "show", "assetHub", "999999999", "--json")
-
-    (shown,) = json.loads(ended.out)["assets"]
-    assert ended.err == says("999999999", "assetHub")
-    assert (shown["symbol"], shown["decimals"], shown["canonical"]) == ("", None, False)
 
 
 def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None:
@@ -198,50 +173,6 @@ def details(app: Application, chain: str, id: str) -> list[AssetDetails]:
 # A chain
 
 
-def test_a_chain_is_shown_whole(scenarioctl: Run) -> None:
-    shown = answer(scenarioctl, "chain", "show", "polkadot")
-
-    dot = [{"id": "0", "symbol": "DOT"}]
-    assert shown == {
-        "name": "polkadot",
-        "title": "Polkadot",
-        "role": "relay",
-        "relay": "polkadot",
-        "para_id": None,
-        "symbol": "DOT",
-        "decimals": 10,
-        "ss58_prefix": 0,
-        "genesis": "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
-        "aliases": [],
-        "testnet": False,
-        "doubt": None,
-        "spec_version": 2000000,
-        "source": "bundled",
-        "account_bytes": 32,
-        "endpoints": [
-            "wss://polkadot-rpc.publicnode.com",
-            "wss://polkadot-rpc.n.dwellir.com",
-            "wss://polkadot.api.onfinality.io",
-            "wss://rpc-polkadot.luckyfriday.io",
-        ],
-        "runtime": {
-            "spec_name": "polkadot",
-            "spec_version": 2000000,
-            "transaction_version": 26,
-            "metadata_version": 15,
-            "source": "bundled",
-            "fetched": None,
-        },
-        "assets": 1,
-        "routes_out": [{"chain": other, "assets": dot} for other in ("assetHub", "hydraDx", *SYSTEM_CHAINS)],
-        "routes_in": [
-            {"chain": "assetHub", "assets": [{"id": "DOT", "symbol": "DOT"}]},
-            {"chain": "hydraDx", "assets": [{"id": "5", "symbol": "DOT"}]},
-            *({"chain": other, "assets": [{"id": "DOT", "symbol": "DOT"}]} for other in SYSTEM_CHAINS),
-        ],
-    }
-
-
 def test_a_cached_table_is_shown_with_its_date_and_no_key_of_an_endpoint(
     scenarioctl: Run, tmp_path: Path
 ) -> None:
@@ -284,60 +215,6 @@ def test_pallets_are_listed_with_what_they_have(scenarioctl: Run) -> None:
     assert "AccountNonceApi\t-\t-\t-\t-\t1" in lines
 
 
-def test_a_call_is_shown_with_its_types_and_what_to_type(scenarioctl: Run) -> None:
-    shown = answer(scenarioctl, "chain", "pallets", "polkadot", "balances.transferKeepAlive")
-
-    address = "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
-    assert shown["items"] == [
-        {
-            "kind": "call",
-            "pallet": "Balances",
-            "name": "transfer_keep_alive",
-            "parameters": [
-                {"name": "dest", "type": "MultiAddress<AccountId32, ()>", "expected": address},
-                {"name": "value", "type": "Compact<u128>", "expected": "a whole number like 1000"},
-            ],
-            "type": None,
-            "value": None,
-            "optional": None,
-        }
-    ]
-    assert shown["types"] == [
-        {
-            "name": "MultiAddress<AccountId32, ()>",
-            "path": "sp_runtime::multiaddress::MultiAddress",
-            "definition": "Id(AccountId32) | Index(Compact<()>) | Raw(Vec<u8>) | Address32([u8; 32]) | Address20([u8; 20])",
-        },
-        {"name": "AccountId32", "path": "sp_core::crypto::AccountId32", "definition": "([u8; 32])"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("item", "kind", "type", "value", "optional"),
-    [
-        ("system.account", "storage", "AccountInfo<u32, AccountData<u128>>", None, False),
-        ("Hrmp.HrmpChannels", "storage", "HrmpChannel", None, True),
-        ("Balances.existential_deposit", "constant", "u128", "10000000000", None),
-        ("AccountNonceApi.account_nonce", "method", "u32", None, None),
-    ],
-)
-def test_other_items_are_shown_with_their_value(
-    scenarioctl: Run, item: str, kind: str, type: str, value: str | None, optional: bool | None
-) -> None:
-    (shown,) = answer(scenarioctl, "chain", "pallets", "polkadot", item)["items"]
-
-    assert (shown["kind"], shown["type"], shown["value"], shown["optional"]) == (kind, type, value, optional)
-
-
-def test_a_pallet_is_shown_with_all_its_items(scenarioctl: Run) -> None:
-    lines = ok(scenarioctl("--offline", "chain", "pallets", "polkadot", "balances")).splitlines()
-
-    keep = "call\ttransfer_keep_alive\tdest: MultiAddress<AccountId32, ()>, value: Compact<u128>\t-\t-"
-    assert keep in lines
-    assert "storage\tAccount\tkey: AccountId32\tAccountData<u128>\t-" in lines
-    assert "constant\tExistentialDeposit\t-\tu128\t10000000000" in lines
-
-
 @pytest.mark.parametrize("name", BUNDLED)
 def test_every_item_of_a_runtime_can_be_described(name: str) -> None:
     table = table_of(name)
@@ -375,43 +252,6 @@ def test_the_types_of_a_program_are_described_once_each() -> None:
 TREASURY = b"modlpy/trsry".ljust(32, b"\0")
 
 
-def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
-    shown = answer(scenarioctl, "address", "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP")
-
-    assert shown["account"] == BOB_HEX
-    assert (shown["prefix"], shown["kind"], shown["keyless"], shown["id"]) == (2, "account", False, None)
-    assert shown["possible_keys"] == ["sr25519", "ecdsa"]
-    assert [(row["prefix"], row["address"], row["chains"]) for row in shown["addresses"]] == [
-        (prefix, format_account(bytes.fromhex(BOB_HEX[2:]), prefix), chains)
-        for prefix, chains in (
-            (
-                0,
-                [
-                    *("polkadot", "assetHub", "hydraDx", "assetHub_paseo", "people", "bridgeHub", "coretime"),
-                    "collectives",
-                    *("bifrost", "bifrost_kusama", "pendulum"),
-                ],
-            ),
-            (
-                2,
-                [
-                    *("kusama", "assetHub_kusama", "people_kusama", "bridgeHub_kusama", "coretime_kusama"),
-                    "encointer",
-                ],
-            ),
-            (5, ["astar", "shiden"]),
-            (8, ["karura"]),
-            (10, ["acala"]),
-            (42, ["paseo", "energyWebX"]),
-            (101, ["neuroweb"]),
-            (7391, ["unique"]),
-            (10041, ["basilisk"]),
-        )
-    ]
-    assert answer(scenarioctl, "address", BOB_HEX) == {**shown, "prefix": None}
-
-
-SYSTEM_CHAINS = ("people", "bridgeHub", "coretime", "collectives")
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 EVM_BYTES = bytes.fromhex(EVM[2:])
 
@@ -445,13 +285,6 @@ def test_the_bytes_of_some_accounts_tell_what_they_are(
 
     assert (shown["kind"], shown["id"], shown["keyless"], shown["possible_keys"]) == (kind, id, keyless, keys)
     assert shown["description"] == says(*said)
-
-
-def test_an_account_of_20_bytes_has_one_spelling(scenarioctl: Run) -> None:
-    shown = answer(scenarioctl, "address", EVM.lower())
-
-    assert shown["kind"] == "ethereum"
-    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": ["mythos", "ethereum"]}]
 
 
 # Over HTTP
