@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from scenarioctl.server.costly_work import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, Turn
 
 from scenarioctl.errors import NotReady
-from scenarioctl.server.limits import RequestSlots
+from scenarioctl.server.limits import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, RequestSlots, Turn
 from tests.messages import raises, says
 
 Play = Callable[[CostlyWork], Awaitable[None]]

@@ -65,7 +65,8 @@ SQL_CHANGES = (
 MONEY: dict[str, str] = {
     "transactions/transfer/*.py": "route_vectors bridges remote_fee relayed_transfer transfer parachains trust",
     "transactions/*_transfer.py transactions/*_prices.py transactions/keyless_accounts.py": (
-        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains"
+        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains "
+        "bad_input"
     ),
     "transactions/simulation/*.py": (
         "costs programs swap_checks bridges unlisted_assets para_ids ledger branches conservation untold dust credits "
@@ -77,7 +78,7 @@ MONEY: dict[str, str] = {
         "programs ethereum_requests nested_calls ordered_words branches swap_checks xcm_instructions"
     ),
     "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
-        "assembly signing fee_asset expected_payloads signatures wallets"
+        "assembly signing fee_asset expected_payloads signatures wallets bad_input"
     ),
     "transactions/submission/*.py": "broadcast confirmed_status transaction_status arrivals asset_traps",
 }
