@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from scenarioctl.errors import NotReady
+from scenarioctl.server import limits
 from scenarioctl.server.limits import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, RequestSlots, Turn
 from tests.messages import raises, says
 
