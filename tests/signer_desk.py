@@ -10,7 +10,7 @@ import tomli_w
 
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.drafts import bare_extrinsic
 from scenarioctl.transactions.mortality import era_start
 from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (

@@ -21,7 +21,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import describe_inclusion
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.drafts import bare_extrinsic
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.mortality import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload

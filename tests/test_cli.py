@@ -33,7 +33,7 @@ from scenarioctl.stores.validation import SORTS
 from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.signing.signatures import SCHEMES
 from scenarioctl.transactions.signing.wallet_formats import KEYS
-from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS
+from scenarioctl.transactions.transfer.plan import XCM_VERSIONS
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.messages import says
 from tests.test_parity import commands

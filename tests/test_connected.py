@@ -15,8 +15,8 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import shape_location
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeNetwork, call_tried, table_of

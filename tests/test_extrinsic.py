@@ -12,7 +12,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import Extension
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.drafts import bare_extrinsic
 from scenarioctl.transactions.extrinsic import Extrinsic, decode_extrinsic, looks_like_extrinsic
 from scenarioctl.transactions.mortality import IMMORTAL, decode_era, encode_era, era_start, parse_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
@@ -426,7 +426,7 @@ def test_every_runtime_at_hand_can_be_signed_for() -> None:
 
 
 def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.bare_extrinsic.LARGEST", 5)
+    monkeypatch.setattr("scenarioctl.transactions.drafts.LARGEST", 5)
 
     with pytest.raises(InvalidRequest) as refused:
         bare_extrinsic(b"12345")

@@ -17,9 +17,8 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.call_builder import build_call, build_remark
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.drafts import Draft, bare_extrinsic
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.mortality import decode_era, encode_era, era_start
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.simulation import granted_rights
+from scenarioctl.transactions.simulation import branches
 from scenarioctl.transactions.wording.phrases import CallStory, GrantedRight
 from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred, trial
 from tests.conftest import BOB, Run
@@ -208,9 +208,9 @@ def test_rights_are_told_apart_from_warnings(monkeypatch: pytest.MonkeyPatch) ->
     story.grants(GrantedRight(sentence="for both", accounts=frozenset((BOB_KEY, ALICE_KEY))))
     story.grants(GrantedRight(sentence="for Alice", accounts=frozenset((ALICE_KEY,))))
 
-    monkeypatch.setattr(granted_rights, "tell_call", lambda *_: story)
+    monkeypatch.setattr(branches, "tell_call", lambda *_: story)
 
-    finish(granted_rights.check_granted_rights(tried))
+    finish(branches.check_granted_rights(tried))
 
     findings = tried.findings
     assert (findings.rights, findings.warnings) == (["for Bob", "for both"], [])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.stale_drafts import current_spec_version, judge_drafts
+from scenarioctl.actions.drafting import current_spec_version, judge_drafts
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable
@@ -15,8 +15,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.draft_compatibility import explain_incompatibility
+from scenarioctl.transactions.drafts import bare_extrinsic
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.messages import says

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions import stale_drafts
+from scenarioctl.actions import drafting
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, RequestFailed, ScenarioctlError
@@ -414,8 +414,8 @@ class TestEvents:
         async def judge(_app: object, _chain: str, _version: int, txs: list[str]) -> list[str]:
             return ["the call has moved"] * len(txs)
 
-        monkeypatch.setattr(stale_drafts, "current_spec_version", newer)
-        monkeypatch.setattr(stale_drafts, "judge_drafts", judge)
+        monkeypatch.setattr(drafting, "current_spec_version", newer)
+        monkeypatch.setattr(drafting, "judge_drafts", judge)
 
         app = application(tmp_path)
         async with app, receiving() as receiver, working(app) as worker:

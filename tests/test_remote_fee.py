@@ -15,12 +15,11 @@ from scenarioctl.chains.locations import location_order, read_location
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.plan import make_plan
+from scenarioctl.transactions.transfer.plan import make_plan, shape_location
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route
 from scenarioctl.transactions.transfer.ways import resolve
 from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_candidate
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says

@@ -13,8 +13,8 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import choose_xcm_version
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 from tests.messages import raises, says
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled, metadata_table, unhex, vectors
 

@@ -1,5 +1,6 @@
 """Build unsigned transactions, for the steps of a diagram and for operations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.connected_transfer import TransferBuilder
+    from scenarioctl.transactions.connected_transfer import Maximum, TransferBuilder
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.swap.swap_call import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
+
 
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ async def maximum_of(
     ChainUnreachable if no chain may be asked.
     """
     from scenarioctl.chains.confirmation import confirm
-    from scenarioctl.transactions.maximum_transfer import find_maximum
+    from scenarioctl.transactions.connected_transfer import find_maximum
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 
     try:
@@ -493,7 +494,7 @@ async def draft_batch(
 
 
 def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:
-    from scenarioctl.transactions.bare_extrinsic import check_length
+    from scenarioctl.transactions.drafts import check_length
 
     call_data = table.encode_call(draft.call)
     check_length(len(call_data))
@@ -506,3 +507,43 @@ def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "D
         warnings=(*draft.warnings, *app.runtime_warnings(chain, table)),
         unproven=draft.unproven,
     )
+
+
+#: Drafts that are compared before other tasks of the event loop run.
+_YIELD_EVERY = 50
+
+
+async def current_spec_version(app: "Application", chain: str) -> int | None:
+    """Return the version of the runtime that *chain* has now.
+
+    None where nobody can tell: it cannot be reached, `--offline` forbids asking, or no such chain is configured any more.
+    """
+    try:
+        version = await app.client(app.registry.find(chain)).version()
+    except (ChainUnreachable, ChainRefused, InvalidRequest):
+        return None
+    number = version.get("specVersion")
+    return number if isinstance(number, int) else None
+
+
+async def judge_drafts(app: "Application", chain: str, spec_version: int, txs: Sequence[str]) -> list[str]:
+    """Return, for each of *txs* drafted for that version of *chain*, why it must be drafted anew; "" where it need not.
+
+    Nothing is said against drafts for the version that the chain has, or for a newer one: an endpoint may lag behind.
+    ChainUnreachable where the chain does not tell its runtime.
+    """
+    import asyncio
+
+    from scenarioctl.transactions.draft_compatibility import explain_incompatibility
+
+    found = app.registry.find(chain)
+    new = await app.client(found).table()
+    if new.spec_version <= spec_version:
+        return [""] * len(txs)
+    old = app.older_runtime(found, spec_version)
+    reasons: list[str] = []
+    for number, tx in enumerate(txs, start=1):
+        reasons.append(explain_incompatibility(old, new, tx, spec_version=spec_version))
+        if number % _YIELD_EVERY == 0:
+            await asyncio.sleep(0)
+    return reasons

@@ -257,7 +257,7 @@ class Run:
     async def _draft(
         self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node, unfilled: Node
     ) -> None:
-        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+        from scenarioctl.transactions.drafts import bare_extrinsic
 
         drafted = self._carried.add(unfilled, await draft(self.app, diagram, node, None))
         if drafted.data is not None and step.data is not None:

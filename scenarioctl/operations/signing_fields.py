@@ -80,7 +80,7 @@ async def write_transaction(
     """Return *transaction* in the form that *request* wants."""
     if request.output_format == "extrinsic":
         # Who only lists scenarios comes by here too, and needs no codec.
-        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+        from scenarioctl.transactions.drafts import bare_extrinsic
 
         return WrittenTransaction(tx="0x" + bare_extrinsic(transaction.call_data).hex())
     if request.output_format == "call":

@@ -82,7 +82,7 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Resu
 
 
 def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
-    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+    from scenarioctl.transactions.drafts import bare_extrinsic
 
     if transaction.unproven:
         return {}

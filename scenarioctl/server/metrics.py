@@ -11,7 +11,7 @@ from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, StoreBusy
-from scenarioctl.histogram import Histogram
+from scenarioctl.stores.figures import Histogram
 
 if TYPE_CHECKING:
     from scenarioctl.stores.figures import Usage

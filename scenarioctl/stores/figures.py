@@ -1,11 +1,35 @@
 """What `/metrics` says of a store: what a process counts itself, and what it asks the store for."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from scenarioctl.errors import ScenarioctlError, StoreBusy, StoreFailed, StoreUnavailable
-from scenarioctl.histogram import Histogram
 from scenarioctl.model.jobs import JobState
+
+
+class Histogram:
+    """Durations in seconds."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        """*bounds* are the upper ones of the buckets, ascending."""
+        self.total = 0.0
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+
+    def add(self, seconds: float) -> None:
+        self.total += seconds
+        self._counts[bisect_left(self._bounds, seconds)] += 1
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
+
+    def buckets(self) -> list[tuple[str, int]]:
+        """Return the upper bound of each bucket, and how many durations are not above it."""
+        return list(zip([*map(str, self._bounds), "+Inf"], accumulate(self._counts), strict=True))
+
 
 #: Upper bounds of buckets, in seconds: memory, a disk, a network, a store that is slow.
 SECONDS = (0.001, 0.005, 0.025, 0.1, 0.25, 1, 5)

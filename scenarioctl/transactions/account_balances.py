@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.runtime.storage_keys import StorageAddress, StorageKey, storage_key
 from scenarioctl.transactions.native_balance import NATIVE_DEPOSIT, NativeBalance
-from scenarioctl.transactions.transfer.xcm_versions import location_of_type
+from scenarioctl.transactions.transfer.plan import location_of_type
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.scale import decode_compact
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.drafts import bare_extrinsic
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

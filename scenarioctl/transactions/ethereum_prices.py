@@ -23,13 +23,18 @@ from scenarioctl.runtime.storage_keys import twox
 from scenarioctl.transactions.account_balances import asset_key, deposit_of
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.arrival import incoming_assets
-from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.dry_run import refused_export, try_message, write_message
 from scenarioctl.transactions.simulation.reserves import require_reserve
-from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, read_storage
+from scenarioctl.transactions.simulation.runtime_api import (
+    Encoded,
+    Inconclusive,
+    existential_deposit,
+    free_balance,
+    read_storage,
+)
 from scenarioctl.transactions.simulation.xcm_fees import query_weight, quote_message, weight_fee
 from scenarioctl.transactions.transfer.bridges import check_ethereum_receiver, export_request
-from scenarioctl.transactions.transfer.plan import Plan, make_plan
+from scenarioctl.transactions.transfer.plan import Plan, known_xcm_versions, location_of_type, make_plan
 from scenarioctl.transactions.transfer.request import refusal
 from scenarioctl.transactions.transfer.ways import Route, location_on
 from scenarioctl.transactions.transfer.xcm_calls import (
@@ -39,7 +44,6 @@ from scenarioctl.transactions.transfer.xcm_calls import (
     relayed_message,
     relayed_program,
 )
-from scenarioctl.transactions.transfer.xcm_versions import known_xcm_versions, location_of_type
 from scenarioctl.transactions.transfer_prices import (
     MORE_FOR_PROGRAM,
     MORE_OVER_HUB,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.bare_extrinsic import BARE_V4
+from scenarioctl.transactions.drafts import BARE_V4
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

@@ -2,7 +2,7 @@
 
 from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.transactions.bare_extrinsic import LARGEST
+from scenarioctl.transactions.drafts import LARGEST
 
 
 def parse_hex(value: object, *, field: str) -> bytes:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.simulation.balances import (
+from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
+from scenarioctl.transactions.simulation.reserves import require_reserve
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
     existential_deposit,
     free_balance,
     is_sufficient,
     read_details,
+    read_storage,
+    read_table,
 )
-from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
-from scenarioctl.transactions.simulation.reserves import require_reserve
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage, read_table
 from scenarioctl.transactions.simulation.xcm_fees import (
     HopFee,
     accepts_fees_in,
@@ -27,11 +29,10 @@ from scenarioctl.transactions.simulation.xcm_fees import (
     quote_message,
 )
 from scenarioctl.transactions.transfer.bridges import arriving_program, is_bridged
-from scenarioctl.transactions.transfer.plan import Plan, make_plan
+from scenarioctl.transactions.transfer.plan import Plan, make_plan, shape_location
 from scenarioctl.transactions.transfer.request import Transfer, below_least
 from scenarioctl.transactions.transfer.ways import Route, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_calls import arriving_message
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

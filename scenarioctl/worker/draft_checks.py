@@ -46,7 +46,7 @@ class DraftChecks:
                 )
 
     async def _check_chain(self, chain: str, versions: list[int]) -> None:
-        from scenarioctl.actions.stale_drafts import current_spec_version, judge_drafts
+        from scenarioctl.actions.drafting import current_spec_version, judge_drafts
 
         async with self._app.session() as session:
             current = await current_spec_version(session, chain)

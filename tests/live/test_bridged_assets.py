@@ -14,8 +14,8 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.transfer.plan import shape_location
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
 from tests.live.conftest import Live
 from tests.live.network import Network
 from tests.live.recorder import fresh

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.simulation.balances import free_balance
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
+from scenarioctl.transactions.simulation.runtime_api import free_balance
 from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route

@@ -16,7 +16,7 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
+from scenarioctl.transactions.transfer.plan import shape_location
 from tests.live.conftest import Live
 from tests.live.network import Network
 from tests.live.recorder import fresh

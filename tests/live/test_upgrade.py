@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.stale_drafts import judge_drafts
+from scenarioctl.actions.drafting import judge_drafts
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.drafts import bare_extrinsic
 from tests.live.conftest import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]

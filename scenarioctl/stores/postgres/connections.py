@@ -21,8 +21,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable
-from scenarioctl.histogram import Histogram
-from scenarioctl.stores.figures import SECONDS, PoolUsage
+from scenarioctl.stores.figures import SECONDS, Histogram, PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
 from scenarioctl.stores.validation import no_tables, older_tables

@@ -29,10 +29,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
-from scenarioctl.histogram import Histogram
 from scenarioctl.model.jobs import RenewedLease
 from scenarioctl.stores import Inspection, jobs
-from scenarioctl.stores.figures import SECONDS, Failures, Statistics, Usage
+from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import (
     MIGRATIONS,

@@ -12,7 +12,7 @@ from scenarioctl.chains.locations import absolute, across, seen_from, write_loca
 from scenarioctl.transactions.simulation.dry_run import XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.xcm_fees import HopFee
-from scenarioctl.transactions.transfer.xcm_versions import location_of_type
+from scenarioctl.transactions.transfer.plan import location_of_type
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of, read_instruction
 
 if TYPE_CHECKING:

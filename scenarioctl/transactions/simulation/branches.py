@@ -1,4 +1,7 @@
-"""What could run counts, not only what ran: whom handlers, claims, fallbacks and calls for later can pay, and which of them run."""
+"""What counts though no simulation shows it: what could run besides, rights that are given, and what isn't understood.
+
+A check says of it what it is, and never *ok*.
+"""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from hashlib import blake2b
@@ -6,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
+from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.transactions.call_kinds import Danger, kind_of_call
 from scenarioctl.transactions.events import explain_dispatch_error
-from scenarioctl.transactions.inner_calls import named_accounts
+from scenarioctl.transactions.inner_calls import decoded_call, named_accounts
+from scenarioctl.transactions.wording.calls import tell_call
 from scenarioctl.transactions.xcm_instructions import kind_of
 
 if TYPE_CHECKING:
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_instructions import Instruction
+
 
 #: Events of a multisig whose call waits for more approvals.
 _WAITING = ("NewMultisig", "MultisigApproval")
@@ -127,3 +133,37 @@ async def describe_fallbacks(trial: "Trial") -> None:
             warnings.append(
                 f"the main call of Utility.if_else succeeds on {chain}. If it fails when it is included, its fallback runs, and the fallback was not simulated"
             )
+
+
+async def check_granted_rights(trial: "Trial") -> None:
+    """Say which rights are given to anybody but the sender, and leave open what comes of them, and of what isn't understood."""
+    findings = trial.findings
+    away = {each.chain for each in trial.instructions if each.name == "Transact"}
+    chains = [hop.chain for hop in trial.hops if not hop.unknown and hop.chain in away]
+    # Calls for other chains are read by the runtimes of those.
+    tables = {chain.name: await trial.clients(chain).table() for chain in (*chains, trial.chain)}
+    story = tell_call(trial.call, trial.chain, trial.assets, lambda chain: tables.get(chain.name))
+    given = [right.sentence for right in story.rights if right.accounts != {trial.sender}]
+    findings.rights += given
+    findings.unknowns += [*given, *story.unknown]
+    findings.losses += story.deposits
+
+
+async def check_unsupported_instructions(trial: "Trial") -> None:
+    """Leave open what instructions do that no dry run shows."""
+    for instruction in trial.instructions:
+        chain = instruction.chain
+        if kind_of(instruction.name).followed or chain is None:
+            continue
+        said = f"contains {instruction.name}"
+        if instruction.name == "Transact":
+            try:
+                table = await trial.clients(chain).table()
+                call = decoded_call(instruction.fields["call"]["encoded"], table)
+            except (ChainUnreachable, ChainRefused):
+                call = None
+            if call is not None and kind_of_call(call).danger is Danger.REMARK:
+                continue
+            name = "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
+            said = f"executes {name} with Transact"
+        trial.findings.unknowns.append(f"a program on {chain.name} {said}, and its effects are not simulated")

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.simulation.balances import read_details
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_details
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger

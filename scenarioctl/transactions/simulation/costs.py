@@ -14,11 +14,17 @@ from scenarioctl.transactions.signing.signatures import (
     encode_signed_extrinsic,
     takes_ethereum_signatures,
 )
-from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
-from scenarioctl.transactions.simulation.dust import check_dust
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge, FeeRefused, convert_fee, fee_currency
 from scenarioctl.transactions.simulation.findings import amount_of, asset_at
-from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
+from scenarioctl.transactions.simulation.runtime_api import (
+    Encoded,
+    Inconclusive,
+    existential_deposit,
+    free_balance,
+    native_balance,
+    query_runtime_api,
+)
+from scenarioctl.transactions.simulation.trapped_assets import check_dust
 from scenarioctl.transactions.simulation.weights import explain_bound, explain_overweight
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
 

@@ -16,10 +16,9 @@ from scenarioctl.transactions.simulation.arrival import (
     compute_arrival,
     incoming_assets,
 )
-from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify, read_balance_changes
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, existential_deposit, free_balance
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.ways import location_on
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of

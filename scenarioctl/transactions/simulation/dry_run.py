@@ -19,7 +19,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     query_runtime_api_result,
 )
 from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS, BRIDGE_HUB, arriving_program
-from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, known_xcm_versions, shape_location
+from scenarioctl.transactions.transfer.plan import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_instructions import (
     Instruction,
     chain_at,

@@ -17,13 +17,13 @@ from scenarioctl.transactions.simulation.runtime_api import (
     read_storage,
 )
 from scenarioctl.transactions.transfer.bridges import bridge_type, is_bridged
-from scenarioctl.transactions.transfer.request import Transfer, refusal
-from scenarioctl.transactions.transfer.ways import Route, location_on
-from scenarioctl.transactions.transfer.xcm_versions import (
+from scenarioctl.transactions.transfer.plan import (
     choose_xcm_version,
     location_of_type,
     shape_location,
 )
+from scenarioctl.transactions.transfer.request import Transfer, refusal
+from scenarioctl.transactions.transfer.ways import Route, location_on
 from scenarioctl.transactions.xcm_instructions import find_chain, kind_of, onward_assets, para_name
 
 if TYPE_CHECKING:

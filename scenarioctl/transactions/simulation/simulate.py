@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.checks import Check, Step, Stop
-from scenarioctl.transactions.simulation.branches import check_branches, describe_fallbacks, pending_calls
+from scenarioctl.transactions.simulation.branches import (
+    check_branches,
+    check_granted_rights,
+    check_unsupported_instructions,
+    describe_fallbacks,
+    pending_calls,
+)
 from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.conservation import check_conservation
 from scenarioctl.transactions.simulation.costs import CostCheck
 from scenarioctl.transactions.simulation.credits import check_deposits, check_transfer
 from scenarioctl.transactions.simulation.findings import Findings
-from scenarioctl.transactions.simulation.granted_rights import check_granted_rights
 from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
 from scenarioctl.transactions.simulation.para_ids import check_para_ids_on_way
 from scenarioctl.transactions.simulation.recipients import (
@@ -32,7 +37,6 @@ from scenarioctl.transactions.simulation.reserves import check_reserves
 from scenarioctl.transactions.simulation.swap_credit import check_swaps
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
 from scenarioctl.transactions.simulation.trial import Trial
-from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.ledger import HopLedger

@@ -1,11 +1,15 @@
-"""Assets that a program leaves in nobody's hands: what, where, and who can claim them."""
+"""Assets that end in nobody's hands: left by a program, with who can claim them, or too little to be held."""
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount
-from scenarioctl.transactions.simulation.findings import amount_at
+from scenarioctl.transactions.simulation.findings import amount_at, amount_of
+from scenarioctl.transactions.simulation.ledger import BalanceChange, read_dust
+from scenarioctl.transactions.simulation.runtime_api import existential_deposit, free_balance
 from scenarioctl.transactions.xcm_instructions import chain_at
 
 if TYPE_CHECKING:
@@ -78,3 +82,47 @@ def describe_claim(
     where = home.name if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"
     return f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with {sending}.send, if {where} lets accounts send messages."
+
+
+#: Assets of an Asset Hub: its events tell what is sent, and nothing of what goes with it.
+_UNTOLD = ("assets", "foreign")
+
+
+async def check_dust(trial: "Trial") -> set[str]:
+    """Say who loses dust on the first chain; return the assets of which the sender does.
+
+    Inconclusive if the chain doesn't tell a balance.
+    """
+    lost: set[str] = set()
+    chain, findings = trial.chain, trial.findings
+    async for change in _dust(trial):
+        asset, account = change.asset, change.account
+        deposit = amount_of(asset, await existential_deposit(trial.clients(chain), asset))
+        amount = amount_of(asset, change.value)
+        who = "the sender" if account == trial.sender else format_account(account, chain.ss58_prefix)
+        said = f"{who} loses {amount} on {chain.name}: the remaining balance is less than the existential deposit of {deposit}"
+        if account == trial.sender:
+            lost.add(asset.id)
+            findings.lose(chain, "dust", amount, said)
+        else:
+            findings.losses.append(said)
+    closed = any(
+        str(event) == "System.KilledAccount" and event.fields.get("account") == trial.sender
+        for event in trial.hops[0].events
+    )
+    if closed:
+        findings.losses.append(
+            f"the transaction closes the sender's account on {chain.name}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
+        )
+    return lost
+
+
+async def _dust(trial: "Trial") -> AsyncIterator[BalanceChange]:
+    client, ledger = trial.clients(trial.chain), trial.ledgers[0]
+    for change in read_dust(ledger.hop.events, trial.chain, trial.assets):
+        yield change
+    for entry in ledger.entries:
+        if entry.value < 0 and entry.asset.kind in _UNTOLD and not entry.system:
+            left = await free_balance(client, entry.asset, entry.account) + entry.value
+            if 0 < left < await existential_deposit(client, entry.asset):
+                yield replace(entry, value=left)

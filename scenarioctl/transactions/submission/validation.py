@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.bare_extrinsic import BARE_V4
+from scenarioctl.transactions.drafts import BARE_V4
 from scenarioctl.transactions.extrinsic import (
     BARE_V5,
     GENERAL_V5,

@@ -10,13 +10,12 @@ from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.native_balance import known_deposit
-from scenarioctl.transactions.transfer.plan import Plan, make_plan
+from scenarioctl.transactions.transfer.plan import Plan, location_of_type, make_plan
 from scenarioctl.transactions.transfer.request import Transfer, below_least, check_request
 from scenarioctl.transactions.transfer.route_rows import UNLISTED
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
 from scenarioctl.transactions.transfer.xcm_calls import build_call
-from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

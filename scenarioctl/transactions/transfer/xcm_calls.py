@@ -18,10 +18,9 @@ from scenarioctl.chains.locations import (
 )
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.transfer.plan import Plan, RemoteFee
+from scenarioctl.transactions.transfer.plan import Plan, RemoteFee, shape_location
 from scenarioctl.transactions.transfer.request import refusal
 from scenarioctl.transactions.transfer.ways import TransferType
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
