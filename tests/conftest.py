@@ -84,11 +84,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def validate_answers() -> None:
     """Have every handler, of a command, over HTTP or in a test, validate its answers by the schema in /openapi.json."""
-    from scenarioctl.server.endpoints import ENDPOINTS, find_handler
+    from scenarioctl.operations import find_handler
+    from scenarioctl.server.endpoints import ENDPOINTS
 
     for row in ENDPOINTS:
         module, _, name = row.operation.partition(".")
-        handler, _ = find_handler(row)
+        handler, _ = find_handler(row.operation)
         setattr(import_module(f"scenarioctl.operations.{module}"), name, _validated(handler, row))
 
 

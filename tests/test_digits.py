@@ -10,8 +10,9 @@ from urllib.parse import quote
 import click
 import pytest
 
+from scenarioctl.operations import find_handler
 from scenarioctl.server.decoding import decoder_of
-from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from tests.conftest import BOB, Run
 from tests.serving import Serving
@@ -34,7 +35,7 @@ ASKED_FIRST = {
 
 def numeric_fields(row: Endpoint) -> Iterator[str]:
     """Yield the fields of *row* that take a number."""
-    shapes = decoder_of(row, find_handler(row)[1]).shapes
+    shapes = decoder_of(row, find_handler(row.operation)[1]).shapes
     yield from (name for name, shape in shapes.items() if {"a whole number", "a number"} & set(shape.kinds))
 
 
@@ -78,7 +79,7 @@ def test_every_numeric_field_of_every_endpoint(
         name: text,
     }
     body |= {field: stored for field in ("id", "scenario_id") if field in body and field != name}
-    taken = decoder_of(row, find_handler(row)[1]).shapes
+    taken = decoder_of(row, find_handler(row.operation)[1]).shapes
     body = {field: value for field, value in body.items() if field in taken}
     path = row.path
     for each in row.in_path:

@@ -11,13 +11,15 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from scenarioctl.model.request_fields import field_notes
+from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.server.decoding import decoder_of
-from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint, find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
-from scenarioctl.server.schemas import field_notes, request_schema
+from scenarioctl.server.schemas import request_schema
 from tests.conftest import BOB, ROOT, answer_validator
 from tests.messages import says
 from tests.serving import Serving
@@ -137,7 +139,7 @@ def test_the_document_for_people_has_every_code_too() -> None:
 @pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
 def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) -> None:
     described = DOCUMENT["paths"][row.path][row.method.lower()]
-    _, request_type = find_handler(row)
+    _, request_type = find_handler(row.operation)
     decoder = decoder_of(row, request_type)
 
     assert described["summary"]
@@ -180,14 +182,12 @@ def test_every_example_is_of_an_operation() -> None:
 
 
 def test_what_fields_are_for_is_read_from_where_they_are_declared() -> None:
-    notes = field_notes(
-        find_handler(next(row for row in ENDPOINTS if row.operation == "transfers.asset_transfer"))[1]
-    )
+    notes = field_notes(find_handler("transfers.asset_transfer")[1])
 
     assert notes["assetid"] == says("symbol", "source")
     # Inherited, and of two lines.
     assert notes["era"].startswith("`immortal`, a period in blocks")
-    assert notes["era"].endswith("connected chain, and `immortal` offline.")
+    assert notes["era"].endswith("or 64 with `block` and `block_hash`.")
 
 
 def test_the_transfer_may_be_spelled_both_ways() -> None:

@@ -20,9 +20,10 @@ import pytest
 
 from scenarioctl.cli import following, query, remote
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.decoding import decoder_of, read_pairs
-from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import BOB, Ended, Run
 from tests.messages import says
 from tests.node import Gone
@@ -229,7 +230,7 @@ def sample(hint: Any) -> Any:
 @pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
 @pytest.mark.parametrize("whole", [True, False], ids=["all fields", "what is needed"])
 def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool) -> None:
-    _, request_type = find_handler(row)
+    _, request_type = find_handler(row.operation)
     hints = get_type_hints(request_type)
     request = request_type(
         **{

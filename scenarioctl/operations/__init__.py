@@ -6,3 +6,13 @@ documented JSON, and its type, a TypedDict, the JSON schema.  To add an operatio
 handler named in its module's `__all__`; then a command (`cli/`) and a row in `server/endpoints.py`.  The
 parity test names what is missing.
 """
+
+from importlib import import_module
+from typing import Any, get_type_hints
+
+
+def find_handler(operation: str) -> tuple[Any, Any]:
+    """Return the handler of an operation, named `module.handler`, and the type of its requests."""
+    module, _, name = operation.partition(".")
+    handler = getattr(import_module(f"{__name__}.{module}"), name)
+    return handler, get_type_hints(handler)["request"]

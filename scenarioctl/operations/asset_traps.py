@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import draft_claim
@@ -10,6 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.json_types import Hex, Told
+from scenarioctl.model.request_fields import Address, Block, ChainName, Hash, Value
 from scenarioctl.operations.built_transactions import CheckableFields, check_sender
 from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
@@ -37,13 +38,13 @@ MOST_BLOCKS = 1000
 class FindTrappedAssets:
     """Find the assets that were trapped in some blocks of a chain, and who can claim those that are still there."""
 
-    chain: str
+    chain: ChainName
     #: Only what this account can claim: SS58 with any prefix, or 0x hex.
-    address: str = ""
-    #: Hash or number of the last block to search. Default: the newest block.
-    block: str | int = ""
-    #: How many blocks to search, up to 1000. Default: only `block`; without it the newest 64.
-    blocks: str | int = ""
+    address: Address = ""
+    #: Last block to search, a hash or a number. Default: the newest block.
+    block: Block = ""
+    #: Search so many blocks, up to 1000. Default: only `block`; without it the newest 64.
+    blocks: Annotated[str | int, Value("N", least=1, most=MOST_BLOCKS)] = ""
 
 
 class TrappedAssets(TypedDict):
@@ -106,14 +107,14 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
 class ClaimAssets(CheckableFields):
     """Build the unsigned transaction that claims trapped assets, which the account that they were taken from has to sign."""
 
-    chain: str
-    #: Hash or number of the block in which they were trapped.
-    trapped_in: str | int
-    #: Their hash, as `xcm trapped` lists it; only needed if `sender`, or any account without one, can claim several of that block.
-    hash: str = ""
-    #: Who receives them: SS58 or 0x hex. Default: the account that claims them.
-    beneficiary: str = ""
-    #: Confirm a receiver that nobody holds the key of.
+    chain: ChainName
+    #: Block in which the assets were trapped, a hash or a number.
+    trapped_in: Block
+    #: Hash of the assets, as `xcm trapped` lists it, if several of the sender were trapped in that block.
+    hash: Hash = ""
+    #: Who receives them: SS58 or 0x hex. Default: the account that claims.
+    beneficiary: Address = ""
+    #: Confirm a receiver without a private key, like the account of a pallet.
     yes: bool = False
 
 

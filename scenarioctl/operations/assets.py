@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, suggest
 from scenarioctl.model.json_types import Digits
+from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.native_balance import known_deposit
 
@@ -21,8 +22,8 @@ class ListAssets:
     """List the known assets of a chain, or of all chains."""
 
     #: Only this chain.
-    chain: str = ""
-    #: Only assets whose symbol means them, without look-alikes and unverified ones.
+    chain: ChainName = ""
+    #: Only assets whose symbol means them: no look-alikes, and none whose symbol is not verified.
     canonical: bool = False
 
 
@@ -33,7 +34,7 @@ class ShowAsset:
     #: An id, a symbol, `native`, or a location like `1/Here`.
     asset: str
     #: Only this chain.
-    chain: str = ""
+    chain: ChainName = ""
 
 
 #: The pallet or contract that keeps it: Balances, Assets, ForeignAssets, Tokens, or an ERC-20 contract.

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import (
@@ -12,6 +12,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class ReadBalances:
     address: str
     #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml;
     #: for an account of 20 bytes, all chains with such accounts.
-    chains: tuple[str, ...] = ()
-    #: Also the assets of which the account holds nothing.
+    chains: Annotated[tuple[str, ...], Value("CHAIN")] = ()
+    #: Also list the assets of which the account holds nothing.
     zero: bool = False
 
 

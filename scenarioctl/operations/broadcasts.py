@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypedDict, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import (
@@ -15,6 +15,16 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
+from scenarioctl.model.request_fields import (
+    ChainName,
+    DraftNumber,
+    JobName,
+    PayloadJson,
+    ScenarioName,
+    StepName,
+    TransactionHex,
+    Value,
+)
 from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (
@@ -51,28 +61,27 @@ _BUILDING = "; --offline builds with the runtime table at hand"
 class Broadcast:
     """Send a signed transaction to its chain."""
 
-    chain: str
+    chain: ChainName
     #: 0x hex of a signed extrinsic.
-    tx: str
-    #: `in-block` or `finalized`: wait for that, and say what became of it; empty: do not wait.
-    wait: str = ""
-    #: Seconds to wait at most; none: 180.
-    timeout: int | str | None = None
+    tx: TransactionHex
+    #: Wait until it is `in-block` or `finalized`, and say what it did there.
+    wait: Annotated[str, Value("STATE", WAITS)] = ""
+    #: Wait at most so many seconds (default 180).
+    timeout: Annotated[int | str | None, Value("SECONDS")] = None
     #: Do not send it if there is a warning.
     strict: bool = False
-    #: Id of the job whose draft was signed, so that the draft is marked as sent.
-    job: str = ""
-    #: `seq` of that draft.
-    draft: int | str = ""
-    #: Id of the scenario whose transaction was signed, so that it is known as sent.
-    scenario: str = ""
-    #: Which of its transactions (default the first): a number, counted from 1 among the steps that draft one, or the id of a
-    #: node; `all` if all of them were signed as one.
-    step: int | str = ""
-    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. A transaction that is anything
-    #: else is not sent.
-    expect: Any = None
-    #: Send a transaction that was sent before once more. It is refused unless the chain shows that no block has it.
+    #: With `draft`: the job whose draft was signed. The draft is marked as sent.
+    job: JobName = ""
+    #: The draft that was signed, by its seq in `job mempool`.
+    draft: DraftNumber = ""
+    #: The scenario whose transaction was signed. It is then known as sent.
+    scenario: ScenarioName = ""
+    #: With `scenario`: which of its transactions (default the first): its number, counted from 1, the id of its node, or `all`
+    #: for those of `scenario batch`.
+    step: StepName = ""
+    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. Anything else is not sent.
+    expect: PayloadJson = None
+    #: Send once more what was sent before. It is refused unless the chain shows that no block has it.
     again: bool = False
 
 

@@ -1,11 +1,12 @@
 """Fields and answers of operations that build a transaction, with its check: it is returned only if it passes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
+from scenarioctl.model.request_fields import Address, AssetName, Value
 from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
 
 if TYPE_CHECKING:
@@ -22,8 +23,54 @@ CHECKED_ALONE = (
 class CheckableFields(TransactionFields):
     """Fields of every operation that answers with a transaction, checked where that is asked for."""
 
-    #: Check it on the chains for `sender`, and answer only if it passes.
+    #: Simulate it for `sender` on every chain it touches, and go on only if it passes.
     check: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreationFields:
+    """Fields of operations that store a scenario, checked where that is asked for."""
+
+    #: Simulate it for `sender` on every chain it touches, and create it only if it passes.
+    check: bool = False
+    #: Account that will sign, for `check`: SS58 or 0x public key.
+    sender: Address = ""
+    #: Refuse to create it if there is a warning.
+    strict: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferFields:
+    """What a transfer may do, and how."""
+
+    #: Confirm a receiver without a private key, like the account of a pallet.
+    yes: bool = False
+    #: Let the transfer close the sender's account, or keep it alive (default). Only within a chain, or with `amount` max.
+    allow_death: Annotated[bool | None, Value(off="--keep-alive")] = None
+    #: Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.
+    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"))] = None
+    #: Asset of the source chain that goes along and pays for execution on the destination: its id, symbol or location. The
+    #: chain is asked how much; what is left is the receiver's.
+    remote_fee_asset: AssetName = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawTransferFields(TransferFields):
+    """Fields of a transfer that is drafted and not stored."""
+
+    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
+    accept_locked: bool = False
+    #: To Ethereum: send so much Ether of `sender` along for a relayer, like 0.0003. The message then goes by Snowbridge's second
+    #: protocol (V2).
+    relayer_fee: Annotated[str | int | float, Value("ETH")] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossFields:
+    """Fields of a transfer that is built without a check."""
+
+    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
+    accept_loss: bool = False
 
 
 class RuntimeUsed(TypedDict):

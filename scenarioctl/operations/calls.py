@@ -1,13 +1,14 @@
 """Build the transaction of any one call of a chain, or of several in a batch."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
@@ -38,13 +39,13 @@ __all__ = ["batch_calls", "build_call"]
 class BuildCall(CheckableFields):
     """Build the unsigned transaction of any call of a chain."""
 
-    chain: str
+    chain: ChainName
     #: In any case, with or without `_` and `-`.
-    pallet: str
-    method: str
+    pallet: Annotated[str, Value("PALLET", complete="CALL PALLET")]
+    method: Annotated[str, Value("METHOD", complete="CALL")]
     #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its call data or of a bare
     #: extrinsic.
-    args: Any = ()
+    args: Annotated[Any, Value("ARG")] = ()
 
 
 class BuiltCall(RuntimeUsed, Checked):
@@ -75,11 +76,11 @@ async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
 class BatchCalls(CheckableFields):
     """Build the unsigned transaction that runs several calls in one batch."""
 
-    chain: str
+    chain: ChainName
     #: Each as 0x hex of call data or of an unsigned extrinsic.
     calls: tuple[str, ...]
-    #: `batch-all` (all or nothing), `batch` (ends at the first that fails) or `force-batch` (goes on after one that fails).
-    kind: str = "batch-all"
+    #: `batch-all` (default: all or nothing), `batch` (ends at the first call that fails) or `force-batch` (goes on after it).
+    kind: Annotated[str, Value("KIND", tuple(BATCHES))] = "batch-all"
 
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:

@@ -1,12 +1,14 @@
 """The known chains, with the available runtime table of each, and what is known of one.  No node is asked."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.chains.registry import ROLES
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
+from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ class ListChains:
     """List the chains of the registry and of config.toml."""
 
     #: Only `relay`, `asset_hub`, `system`, `dex`, `contracts`, `parachain` or `ethereum`.
-    role: str = ""
-    #: `name`, `role`, `symbol` or `para_id`. Default: the order of the registry.
-    sort: str = ""
+    role: Annotated[str, Value("ROLE", offers=ROLES)] = ""
+    #: Sort by name, role, symbol or para_id. Default: the registry's order.
+    sort: Annotated[str, Value("KEY", SORT_KEYS)] = ""
 
 
 #: `bundled` with the program; `cached` from a node and confirmed; `unconfirmed`, from one node only.
@@ -61,7 +63,7 @@ class ChainList(TypedDict):
 class ShowChain:
     """Show all that is known of a chain: its identity, endpoints, runtime table, assets and routes."""
 
-    chain: str
+    chain: ChainName
 
 
 class RuntimeRow(TypedDict):

@@ -1,11 +1,12 @@
 """HRMP channels: which parachains can send messages to which."""
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice, read_number
+from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result
 
 __all__ = ["open_channels"]
@@ -24,9 +25,10 @@ class OpenChannels:
 
     #: The relay chain.
     relay: str
+    #: The parachain.
     paraid: int | str
-    #: `ingress`, `egress` or `both`.
-    direction: str = "both"
+    #: `ingress` (senders to `paraid`), `egress` (its receivers), or `both` (default).
+    direction: Annotated[str, Value("WAY", tuple(DIRECTIONS))] = "both"
 
 
 class Channels(TypedDict):

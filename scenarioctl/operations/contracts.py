@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ class ContractInfo:
     abiJson: Any  # noqa: N815 - spelled so in the interface
     #: SS58, or 20 bytes of 0x hex for ink! version 6.
     address: str
-    #: The chain to look on. Default: assetHub for ink! version 6, else none.
-    chain: str = ""
+    #: The chain to look for it on. Default: assetHub for ink! version 6, else none.
+    chain: ChainName = ""
 
 
 class ContractFunction(TypedDict):

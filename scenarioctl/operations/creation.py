@@ -8,11 +8,29 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlErro
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
+from scenarioctl.model.request_fields import (
+    CallParameters,
+    ChainName,
+    DestinationChain,
+    Hash,
+    ItemName,
+    PalletName,
+    Percent,
+    Raw,
+    Receiver,
+    SentAsset,
+    SourceChain,
+    Syntax,
+    Tokens,
+)
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
     Checked,
+    CreationFields,
+    LossFields,
     RuntimeUsed,
+    TransferFields,
     check_sender,
     passed_check,
     refuse_checked_fee_asset,
@@ -28,6 +46,7 @@ from scenarioctl.operations.signing_fields import (
     write_transaction,
 )
 from scenarioctl.operations.stored_diagrams import store_document
+from scenarioctl.operations.swap_quotes import SwapFields
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -40,34 +59,20 @@ __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "c
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateScenario:
+class CreateScenario(TransferFields, LossFields, CreationFields):
     """Create a transfer scenario between two chains, or within one."""
 
-    source_chain: str
-    dest_chain: str
-    #: SS58 or 0x public key, on the destination chain.
-    destination_address: str
-    #: Whole tokens, as text or a number; `max` is all that `sender` can send now, and the scenario keeps that number.
-    amount: str | int | float
-    #: Id or symbol of the asset on the source chain, or its location seen from there: `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`.
-    assetid: str | int
-    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
-    allow_death: bool | None = None
-    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
-    accept_loss: bool = False
-    #: Confirm a receiver that nobody holds the key of; the scenario keeps the confirmation.
-    yes: bool = False
-    #: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: str | int | None = None
-    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
-    #: the asset that is sent.
-    remote_fee_asset: str | int = ""
-    #: Check the transfer on the chains for `sender`, and create the scenario only if it passes.
-    check: bool = False
-    #: Account that will sign: SS58 or 0x public key.
-    sender: str = ""
-    #: Refuse to create it if there is a warning.
-    strict: bool = False
+    #: Chain it leaves.
+    source_chain: SourceChain
+    #: Chain it reaches.
+    dest_chain: DestinationChain
+    #: Id, symbol or location of the asset on the source chain, like 1/Here.
+    assetid: SentAsset
+    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now: the scenario
+    #: keeps this number, and each run of a job drafts it again.
+    amount: Tokens
+    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    destination_address: Receiver
 
 
 class CreatedScenario(Checked):
@@ -107,31 +112,19 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(CheckableFields):
+class CreateSwap(SwapFields, CheckableFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
-    #: Id, symbol or location of the asset sold.
-    assetin: str | int
-    #: Id, symbol or location of the asset received.
-    assetout: str | int
-    #: Whole tokens of the asset sold, as text or a number.
-    amount: str | int | float
-    #: Whole tokens of the asset received: each draft asks for this or the quote less the slippage, whichever is larger.
-    min_received: str | int | float | None = None
-    #: The same in the smallest unit: each draft asks for this or the quote less the slippage, whichever is larger.
-    min_amount_out: str | int | None = None
-    #: Take the minimum as it stands, also without a quote or far below one.
+    #: Floor under the minimum received, in whole tokens, like 900; the quote less the slippage counts if it is larger.
+    min_received: Tokens | None = None
+    #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
+    min_amount_out: Raw | None = None
+    #: Take the minimum as it stands, even below the quote less the slippage.
     exact_minimum: bool = False
-    #: Per cent below the quote that the minimum lies.
-    slippage: str | int | float | None = None
-    #: Per cent that the size of the swap may worsen its own price.
-    max_impact: str | int | float | None = None
-    #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
-    route: Any = None
-    #: The exchange parachain, if there is more than one.
-    chain: str = "hydraDx"
-    #: Confirm a minimum far below the quote; false refuses one, without `yes` there is a warning.
+    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of it.
     yes: bool | None = None
+    #: How far the size of the swap may worsen its own price, in per cent (default 5).
+    max_impact: Percent | None = None
     #: Refuse to create it if there is a warning.
     strict: bool = False
 
@@ -188,19 +181,15 @@ def _confirm(transaction: "UnsignedTransaction", *, yes: bool | None) -> tuple[s
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateRemark:
+class CreateRemark(CreationFields):
     """Create a scenario that writes a text to a chain's history."""
 
-    chain: str
+    #: Chain to write to.
+    chain: ChainName
+    #: What to write.
     text: str
-    #: `System.remark`, which leaves no event, in place of `System.remark_with_event`.
+    #: Use `System.remark`, which leaves no event, in place of `System.remark_with_event`.
     plain: bool = False
-    #: Check the remark on its chain for `sender`, and create the scenario only if it passes.
-    check: bool = False
-    #: Account that will sign: SS58 or 0x public key.
-    sender: str = ""
-    #: Refuse to create it if there is a warning.
-    strict: bool = False
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
@@ -221,12 +210,13 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
 class CreateQuery:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
 
-    chain: str
-    pallet_name: str
-    method_name: str
-    params: tuple[Any, ...] = ()
-    #: Hash of the block to read at; the newest where left out.
-    block: str = ""
+    #: Chain to read.
+    chain: ChainName
+    pallet_name: PalletName
+    method_name: ItemName
+    params: CallParameters = ()
+    #: Hash of the block to read at. Default: the newest block.
+    block: Hash = ""
 
 
 async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
@@ -237,19 +227,13 @@ async def create_query(app: Application, request: CreateQuery) -> Result[Created
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateFlow:
+class CreateFlow(CreationFields):
     """Create a scenario of several steps from a flow file."""
 
     #: The file's text, or its content if it comes as JSON.
     flow: Any
-    #: `toml` or `json`.
-    syntax: str = "toml"
-    #: Check each step that drafts a transaction for `sender`, and create the scenario only if all pass.
-    check: bool = False
-    #: Account that will sign: SS58 or 0x public key.
-    sender: str = ""
-    #: Refuse to create it if there is a warning.
-    strict: bool = False
+    #: Syntax of the flow: `toml` or `json`.
+    syntax: Syntax = "toml"
 
 
 class StepCheck(CheckAnswer):

@@ -1,12 +1,13 @@
 """Decode transactions, and make the payloads that are signed."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_fields import ChainName, TransactionHex, Value
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
@@ -28,8 +29,9 @@ class DecodeTransaction:
     """Say in words and numbers what a transaction does."""
 
     #: 0x hex of an extrinsic, signed or not, or of call data.
-    tx: str
-    chain: str
+    tx: TransactionHex
+    #: Chain of the transaction.
+    chain: ChainName
 
 
 TransactionForm: TypeAlias = Literal["extrinsic", "signed extrinsic", "call"]
@@ -111,8 +113,8 @@ def say_transaction(
 class TransactionPayload(TransactionSource):
     """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft of a job."""
 
-    #: Kind of the sender's key, `sr25519` or `ed25519`: Polkadot Vault is told it.
-    crypto: str = "sr25519"
+    #: Key type of the sender, for Polkadot Vault: `sr25519` (default) or `ed25519`.
+    crypto: Annotated[str, Value("KIND", offers=("sr25519", "ed25519"))] = "sr25519"
 
 
 class FeeAsset(TypedDict):

@@ -8,6 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule, while_waiting
 from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.model.request_fields import JobName
 from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.rows import DAMAGED
@@ -39,7 +40,7 @@ class Planned(TypedDict):
 class PauseJob:
     """Pause a job until it is resumed. A run in progress ends; schedule, log, counts and drafts stay."""
 
-    id: str
+    id: JobName
 
 
 async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
@@ -63,7 +64,7 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
 class ResumeJob:
     """Resume a paused job. The next run is at the next time of its schedule. Runs that were due in the meantime are skipped."""
 
-    id: str
+    id: JobName
 
 
 async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:

@@ -9,8 +9,9 @@ from scenarioctl.errors import NotFound, shorten
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
+from scenarioctl.model.request_fields import Cursor, JobName
 from scenarioctl.operations.lost_cursors import refuse_lost
-from scenarioctl.operations.results import Result, read_page_size
+from scenarioctl.operations.results import PageFields, Result, read_page_size
 
 __all__ = ["list_runs"]
 
@@ -73,14 +74,12 @@ class LastRun(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListRuns:
+class ListRuns(PageFields):
     """List the finished runs of a job, newest first, a page at a time."""
 
-    id: str
-    #: The largest number of rows.
-    limit: int | str = 50
-    #: `next` of the previous page.
-    after: str | int = ""
+    id: JobName
+    #: Continue after the page that returned this cursor.
+    after: Cursor = ""  # type: ignore[assignment]  # a number too
 
 
 class RunList(TypedDict):

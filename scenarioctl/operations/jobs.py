@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
@@ -17,16 +17,19 @@ from scenarioctl.model.jobs import (
     LogLine,
     MempoolDraft,
     MempoolEntry,
+    Overlap,
     Schedule,
     stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
+from scenarioctl.model.request_fields import Count, Duration, JobName, ScenarioName, Value
 from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
 from scenarioctl.operations.results import (
     LARGE,
     Done,
+    PageFields,
     Result,
     answer_in_portions,
     next_portion,
@@ -55,26 +58,26 @@ _JOB_SIZE = 500
 class ScheduledJob:
     """A job, and fields of a schedule."""
 
-    id: str
-    #: Time between two runs: `90s`, `5m`, `12h`, `1h30m`, or a number of seconds.
-    every: str | int | float = ""
-    #: Instead of `every`: five fields, `*/5 9-17 * * mon-fri`.
-    cron: str = ""
-    #: IANA time zone of `cron`. A new schedule has UTC.
-    timezone: str = ""
+    id: ScenarioName
+    #: Time between two runs, like 90s, 10m, 12h or 1h30m, or a number of seconds (12h in a new schedule).
+    every: Duration = ""
+    #: Instead of `every`: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.
+    cron: Annotated[str, Value("LINE")] = ""
+    #: Time zone of `cron`, like Europe/Berlin (UTC in a new schedule).
+    timezone: Annotated[str, Value("ZONE")] = ""
     #: Delay each run by a random time up to this.
-    jitter: str | int | float = ""
-    #: If a run is due while another is in progress: `skip` it, as a new schedule does, or `queue` one.
-    overlap: str = ""
-    #: After downtime, skip runs that are later than this. A new schedule has one minute.
-    catchup: str | int | float = ""
-    #: Pause the job after this many failed runs in a row. 0, as a new schedule has: never.
-    pause_after: str | int = ""
-    #: A run that takes longer fails. 0, as a new schedule has: the setting `run_seconds` (one hour) applies.
-    timeout: str | int | float = ""
-    #: Where notifications of the job are sent: URLs, `slack+URL`, `ntfy+URL`, or objects with `url`, `format` and `events`.
-    #: `none`: nowhere. Those of the setting `notify` are sent too.
-    notify: str | list[Any] = ""
+    jitter: Duration = ""
+    #: If a run is still in progress when the next is due: `skip` it, as a new schedule does, or `queue` one.
+    overlap: Annotated[str, Value("POLICY", offers=tuple(Overlap))] = ""
+    #: After downtime, skip runs that are later than this (1m in a new schedule).
+    catchup: Duration = ""
+    #: Pause the job after this many failed runs in a row (0, in a new schedule: never).
+    pause_after: Count = ""
+    #: End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).
+    timeout: Duration = ""
+    #: Also send notifications of this job to URL: as JSON, or in a format like `slack+URL` or `ntfy+URL`; may be repeated. `none`
+    #: removes those of the job. In JSON also objects with url, format and events.
+    notify: Annotated[str | list[Any], Value("[FORMAT+]URL", repeats=True)] = ""
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
@@ -146,7 +149,7 @@ async def notes_on_worker(app: Application) -> tuple[str, ...]:
 class StopJob:
     """Stop a job, also a paused one. A run in progress ends, and leaves nothing more."""
 
-    id: str
+    id: JobName
 
 
 async def stop_job(app: Application, request: StopJob) -> Result[Done]:
@@ -196,9 +199,9 @@ class MempoolRow(TypedDict):
 class RunJob:
     """Run a scenario once, now, and wait until it ends."""
 
-    id: str
-    #: A run that takes longer fails. Default: the setting `run_seconds` (one hour).
-    timeout: str | int | float = ""
+    id: ScenarioName
+    #: End the run if it takes longer. Default: the setting run_seconds (1h).
+    timeout: Duration = ""
 
 
 class RunReport(TypedDict):
@@ -274,7 +277,7 @@ async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, a
 class JobStatus:
     """Show the state of a job and its last runs."""
 
-    id: str
+    id: JobName
 
 
 class JobDetails(JobRow):
@@ -303,17 +306,13 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListJobs:
+class ListJobs(PageFields):
     """List the jobs, a page at a time: the most recently started, stopped, paused or resumed first."""
 
     #: Only these, in this order and on one page. Default: all jobs.
-    ids: tuple[str, ...] = ()
-    #: The largest number of rows.
-    limit: int | str = 50
-    #: `next` of the previous page.
-    after: str = ""
-    #: Only jobs that are `running`, `stopped` or `paused`.
-    state: str = ""
+    ids: Annotated[tuple[str, ...], Value("ID", complete="JOB")] = ()
+    #: Only those that are `running`, `stopped` or `paused`.
+    state: Annotated[str, Value("STATE", offers=tuple(JobState))] = ""
 
 
 class JobList(TypedDict):
@@ -339,21 +338,27 @@ async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobLog:
+class ReadFields:
+    """A job, and which of its log lines or drafts are read."""
+
+    id: JobName
+    #: Only what follows `next` of an earlier answer (0 starts over).
+    after: Annotated[str | int, Value("SEQ")] = ""
+    #: At most this many. Default: all, or of drafts 1000 if `after` is given.
+    limit: Count = ""
+    #: Only the last N.
+    tail: Count = ""
+    #: Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.
+    since: Annotated[str, Value("TIME")] = ""
+    #: Only those of the run with this number of `job runs`; of a log, also what was written between it and the run before.
+    run: Annotated[str | int, Value("NUMBER")] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLog(ReadFields):
     """Read the log of a job, oldest line first."""
 
-    id: str
-    #: Only what follows this `next` of an earlier answer; `0` starts at the beginning.
-    after: str | int = ""
-    #: The largest number of lines. Default: all.
-    limit: str | int = ""
-    #: Only so many of the newest lines.
-    tail: str | int = ""
-    #: Only from the first line that was written at or after this moment, or within this duration before now.
-    since: str = ""
-    #: Only of the run with this `number` of `job runs`, and what was written between it and the run before.
-    run: str | int = ""
-    #: Whether the answer has `times`.
+    #: Say when each line was written.
     times: bool = False
 
 
@@ -384,20 +389,8 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobMempool:
+class JobMempool(ReadFields):
     """Read the drafts of a job, oldest first: all of them, or with `after` or `limit` about 1 MiB at a time."""
-
-    id: str
-    #: Only what follows this `next` of an earlier answer; `0` starts at the beginning.
-    after: str | int = ""
-    #: The largest number of drafts. Default: all, or 1000 if `after` is given.
-    limit: str | int = ""
-    #: Only so many of the newest drafts.
-    tail: str | int = ""
-    #: Only from the first draft that was made at or after this moment, or within this duration before now.
-    since: str = ""
-    #: Only of the run with this `number` of `job runs`.
-    run: str | int = ""
 
 
 class Mempool(TypedDict):

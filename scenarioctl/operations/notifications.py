@@ -3,11 +3,12 @@
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.model.notifications import NotificationTarget, describe_target, new_id, read_targets
+from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result
 
 __all__ = ["send_test_notification"]
@@ -18,7 +19,7 @@ class SendTestNotification:
     """Send a notification now, to see whether it arrives."""
 
     #: `URL`, `slack+URL` or `ntfy+URL`. Default: all targets of the setting `notify`.
-    target: str = ""
+    target: Annotated[str, Value("[FORMAT+]URL")] = ""
 
 
 class Delivery(TypedDict):

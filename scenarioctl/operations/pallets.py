@@ -1,9 +1,10 @@
 """What the runtime of a chain has: pallets and runtime APIs, their items, and the types of those."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ __all__ = ["list_pallets"]
 class ListPallets:
     """List the pallets and runtime APIs of a chain, or describe one of them, or an item of it."""
 
-    chain: str
+    chain: ChainName
     #: `Balances`, `Balances.transfer_keep_alive`: a pallet or runtime API, and an item of it. Default: all of them, without items.
-    item: str = ""
+    item: Annotated[str, Value("PALLET[.ITEM]")] = ""
 
 
 class PalletRow(TypedDict):

@@ -3,13 +3,24 @@
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+)
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
+from scenarioctl.model.request_fields import Count, ScenarioName, Syntax, Value
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import read_blob
 
@@ -28,18 +39,24 @@ _NAMED = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewScenario:
-    """Draw a scenario as a picture."""
+class PictureFields:
+    """What a picture looks like."""
 
-    scenario_id: str
     #: `png`, `svg` or `text`.
-    format: str = "png"
-    #: `light` or `dark`.
-    theme: str = "light"
-    #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
-    width: int | str = ""
+    format: Annotated[str, Value("FORMAT", FORMATS)] = "png"
+    #: `light` (default) or `dark`.
+    theme: Annotated[str, Value("THEME", ("light", "dark"))] = "light"
+    #: Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000. Default: the width of the picture.
+    width: Count = ""
     #: Leave out the chains that the card of a transfer or a swap names.
     compact: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewScenario(PictureFields):
+    """Draw a scenario as a picture."""
+
+    scenario_id: ScenarioName
 
 
 class Preview(TypedDict):
@@ -69,21 +86,13 @@ async def preview_scenario(app: Application, request: PreviewScenario) -> Result
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewFlow:
+class PreviewFlow(PictureFields):
     """Draw a flow file that is not stored, and name the problems of its steps."""
 
     #: The file's text, or its content if it comes as JSON.
     flow: Any
-    #: `toml` or `json`.
-    syntax: str = "toml"
-    #: `png`, `svg` or `text`.
-    format: str = "png"
-    #: `light` or `dark`.
-    theme: str = "light"
-    #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
-    width: int | str = ""
-    #: Leave out the chains that the card of a transfer or a swap names.
-    compact: bool = False
+    #: Syntax of the flow: `toml` or `json`.
+    syntax: Syntax = "toml"
 
 
 class FlowProblem(TypedDict):

@@ -1,11 +1,12 @@
 """Reading a chain: its storage, constants and runtime APIs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_number
+from scenarioctl.model.request_fields import Block, CallParameters, ChainName, ItemName, PalletName, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -18,17 +19,17 @@ __all__ = ["query_chain"]
 class QueryChain:
     """Read a storage item or a constant, or call a runtime API."""
 
-    chain: str
+    chain: ChainName
     #: A pallet or a runtime API, in any case.
-    pallet_name: str
+    pallet_name: PalletName
     #: A storage item or constant of the pallet, or a method of the runtime API.
-    method_name: str
+    method_name: ItemName
     #: Keys of a map, or arguments of a runtime API, as text or JSON. Without all keys: the entries of the map.
-    params: tuple[Any, ...] = ()
-    #: Hash or number of the block to read at. Default: the newest block.
-    block: str | int = ""
-    #: The largest number of entries of a map.
-    limit: int | str = 100
+    params: CallParameters = ()
+    #: Read at this block, a hash or a number. Default: the newest block.
+    block: Block = ""
+    #: At most this many entries of a map (default 100, up to 10000).
+    limit: Annotated[int | str, Value("NUMBER", least=1, most=10_000)] = 100
 
 
 class QueryResult(TypedDict):

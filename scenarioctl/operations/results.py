@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
 from scenarioctl.errors import Warned
 from scenarioctl.model.amounts import read_number
+from scenarioctl.model.request_fields import Value
 
 #: Characters in an answer above which it is encoded in a thread.
 LARGE = 256 * 1024
@@ -84,6 +85,16 @@ class Done(TypedDict):
     success: Literal[True]
     #: What was done, in a few words.
     result: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageFields:
+    """The page of a list."""
+
+    #: At most this many (default 50, at most 1000).
+    limit: Annotated[int | str, Value("N", least=1, most=1000)] = 50
+    #: Continue after the page that returned this cursor.
+    after: Annotated[str, Value("CURSOR")] = ""
 
 
 def read_page_size(value: int | str) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from scenarioctl.application import Application
+from scenarioctl.model.request_fields import ScenarioName
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     check_sender,
@@ -21,8 +22,8 @@ __all__ = ["batch_scenario"]
 class BatchScenario(CheckableFields):
     """Draft all transactions of a scenario as one batch, which does all of them or nothing."""
 
-    id: str
-    #: Accept receivers without a private key, for this answer only.
+    id: ScenarioName
+    #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.
     yes: bool = False
 
 

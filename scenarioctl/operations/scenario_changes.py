@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, TooLarge
@@ -21,6 +21,7 @@ from scenarioctl.model.diagram import (
 )
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
+from scenarioctl.model.request_fields import ScenarioName, Syntax, Value
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
@@ -52,7 +53,7 @@ class Labels(TypedDict):
 class RenameScenario:
     """Give a scenario a name, for lists, pictures and searches."""
 
-    id: str
+    id: ScenarioName
     #: Up to 200 characters; empty removes the name.
     name: str
 
@@ -66,11 +67,11 @@ async def rename_scenario(app: Application, request: RenameScenario) -> Result[L
 class TagScenario:
     """Add tags to a scenario and remove some; without either, show its tags."""
 
-    id: str
+    id: ScenarioName
     #: Words to add, without spaces and commas.
-    tags: tuple[str, ...] = ()
-    #: Words to remove.
-    remove: tuple[str, ...] = ()
+    tags: Annotated[tuple[str, ...], Value("TAG")] = ()
+    #: Remove this tag; may be repeated.
+    remove: Annotated[tuple[str, ...], Value("TAG", repeats=True)] = ()
 
 
 async def tag_scenario(app: Application, request: TagScenario) -> Result[Labels]:
@@ -120,8 +121,8 @@ def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram
 class DuplicateScenario:
     """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get new addresses."""
 
-    id: str
-    #: The name of the copy. Default: the name of the scenario with `(copy)` behind it, if it has one.
+    id: ScenarioName
+    #: Name of the copy. Default: the name of the scenario, followed by (copy), if it has one.
     name: str | None = None
 
 
@@ -174,9 +175,9 @@ def _with_new_webhooks(diagram: Diagram) -> tuple[dict[str, Any], list[str]]:
 class ScenarioFlow:
     """Write a scenario as a flow file, as `scenario edit` opens it."""
 
-    id: str
-    #: `toml` or `json`.
-    syntax: str = "toml"
+    id: ScenarioName
+    #: Syntax of the file: `toml` (default) or `json`.
+    syntax: Syntax = "toml"
     #: Write the diagram as JSON if a flow file cannot hold it.
     or_diagram: bool = False
 
@@ -246,10 +247,10 @@ def _indented(document: Document) -> str:
 class ReplaceScenario:
     """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts."""
 
-    id: str
+    id: ScenarioName
     #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
     content: Any
-    #: The version that was changed; 409 if another one is stored by now. Default: the stored one, whichever it is.
+    #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it is.
     revision: str = ""
     #: Refuse to replace it if there is a warning.
     strict: bool = False

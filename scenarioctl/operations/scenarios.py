@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
@@ -10,6 +10,7 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.request_fields import ChainName, ScenarioName, StepName, Value
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
@@ -19,7 +20,7 @@ from scenarioctl.operations.built_transactions import (
     refuse_checked_fee_asset,
 )
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
-from scenarioctl.operations.results import Done, Result, read_page_size
+from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
 from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.signing_fields import (
@@ -56,7 +57,7 @@ __all__ = [
 class ScenarioInfo:
     """Summarize a scenario in one line."""
 
-    id: str
+    id: ScenarioName
 
 
 class ScenarioSummary(TypedDict):
@@ -72,10 +73,10 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Result[Scena
 class FullScenarioInfo(CheckableFields):
     """Describe and draft the first transaction of a scenario; if there are several, `transactions` has all of them."""
 
-    id: str
-    #: Only this one: its number, counted from 1 among the steps that draft a transaction, or the id of its node.
-    step: int | str = ""
-    #: Accept receivers without a private key, for this answer only.
+    id: ScenarioName
+    #: Draft only this transaction: its number, counted from 1 among those of the scenario, or the id of its node.
+    step: StepName = ""
+    #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.
     yes: bool = False
 
 
@@ -206,22 +207,19 @@ def _step_transaction(drafted: "Drafted", written: WrittenTransaction) -> StepTr
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListScenarios:
+class ListScenarios(PageFields):
     """List the stored scenarios, a page at a time."""
 
-    #: The largest number of rows.
-    limit: int | str = 50
-    #: `next` of the previous page.
-    after: str = ""
-    chain: str = ""
+    #: Only scenarios that use this chain.
+    chain: ChainName = ""
     #: Only scenarios that have this tag.
     tag: str = ""
-    #: Text to find in the summary, the name or the id.
-    search: str = ""
-    #: `created`, `id` or `summary`.
-    sort: str = "created"
-    #: Last first. Default: the newest first if sorted by `created`, else from A to Z.
-    descending: bool | None = None
+    #: Only scenarios whose name, summary or id contains this text.
+    search: Annotated[str, Value("TEXT")] = ""
+    #: Sort by `created` (default), `id` or `summary`.
+    sort: Annotated[str, Value("KEY", offers=("created", "id", "summary"))] = "created"
+    #: Last first, or first first. Default: the newest first if sorted by `created`, else from A to Z.
+    descending: Annotated[bool | None, Value(off="--ascending")] = None
 
 
 class _MaybeLabeled(TypedDict, total=False):
@@ -302,11 +300,11 @@ def _labels(name: str, tags: Sequence[str]) -> _MaybeLabeled:
 class ShowScenario:
     """Show the steps of a scenario and their problems."""
 
-    id: str
+    id: ScenarioName
 
 
 class StepText(TypedDict):
-    id: str
+    id: ScenarioName
     #: The type of its node in the web editor.
     type: str
     #: The step type, as in flow files; empty if it is unknown.
@@ -390,7 +388,7 @@ class ImportScenario:
 
     url: str
     #: The id to store it under. Default: a new id, or the id of the same diagram if it is already stored.
-    id: str = ""
+    id: ScenarioName = ""
 
 
 class ImportedScenario(TypedDict):
@@ -426,7 +424,7 @@ def _read_import(app: Application, url: str) -> tuple[StoredScenario, str]:
 class ExportScenario:
     """Export a scenario as a share string for the web editor, or as JSON."""
 
-    id: str
+    id: ScenarioName
     #: `share`: the share string, in `longUrl`. `json`: the diagram, in `diagram`. `as` is another spelling of this field.
     form: str = "share"
 
@@ -458,7 +456,7 @@ def _write_share(stored: StoredScenario) -> str:
 class DeleteScenario:
     """Remove a scenario from the store."""
 
-    id: str
+    id: ScenarioName
 
 
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:

@@ -1,13 +1,14 @@
 """Assemble a signed transaction from a payload and a signature made elsewhere."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_fields import ChainName, PayloadJson, TransactionHex, Value
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
 from scenarioctl.operations.results import Result
@@ -35,18 +36,18 @@ class AssembleTransaction(SignerFields):
     """Join a transaction and its signature into what is broadcast, or show that what a wallet made of it is that transaction."""
 
     #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.
-    tx: str = ""
-    #: Left out, it is the one whose genesis hash *payload* names.
-    chain: str = ""
-    #: 0x hex: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with or without the byte that says which.
-    signature: str = ""
-    #: In place of *signature*: 0x hex of the whole transaction, as a wallet that writes it itself returns it. It is refused
-    #: unless it is what was to be signed.
-    signed_transaction: str = ""
-    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes); left out, the one that fits.
-    scheme: str = ""
-    #: In place of *tx*: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
-    payload: Any = None
+    tx: TransactionHex = ""
+    #: Chain it is signed for. Not needed if `payload` names it.
+    chain: ChainName = ""
+    #: In place of `tx`: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
+    payload: PayloadJson = None
+    #: The signature, made by any wallet: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with or without the byte that
+    #: says which.
+    signature: Annotated[str, Value("0xHEX")] = ""
+    #: In place of `signature`: the whole transaction, as some wallets return it. It is refused unless it is what was to be signed.
+    signed_transaction: TransactionHex = ""
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes). Default: the one that matches.
+    scheme: Annotated[str, Value("KIND", ("sr25519", "ed25519", "ecdsa", "ethereum"))] = ""
 
 
 class SignedTransaction(RuntimeUsed):

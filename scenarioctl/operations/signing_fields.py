@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.request_fields import Address, AssetName, Count, Hash, Value
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -31,34 +32,34 @@ class SignerFields:
     """What a signature covers besides the call."""
 
     #: Account that will sign: SS58 or 0x public key.
-    sender: str = ""
-    #: How many transactions the sender has sent before; a connected chain is asked where it is left out.
-    nonce: int | str | None = None
-    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex; left out it is 64 with
-    #: `block` and `block_hash` or a connected chain, and `immortal` offline.
-    era: str | int = ""
-    #: Number of the block that a mortal era starts from; left out it is a connected chain's finalized one.
-    block: int | str | None = None
-    #: Hash of that block; left out for an immortal era, and where a connected chain is asked.
-    block_hash: str = ""
-    #: Raw amount of the chain's native asset.
-    tip: int | str = 0
-    #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
-    #: asset or that currency.
-    fee_asset: str | int = ""
-    #: 0x hex, `auto` (computed) or `off`: with it the signature commits to the runtime's metadata (CheckMetadataHash);
-    #: left out it is `auto` with a connected chain that takes it, and `off` offline.
-    metadata_hash: str = ""
-    #: 0x hex: genesis hash, where the registry's is not meant.
-    genesis: str = ""
+    sender: Address = ""
+    #: The sender's nonce. Read from the chain; required offline.
+    nonce: Count | None = None
+    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex. Default: 64; offline `immortal`, or
+    #: 64 with `block` and `block_hash`.
+    era: Annotated[str | int, Value("ERA", offers=("immortal",))] = ""
+    #: Number of the block that a mortal era starts from. Default: the finalized block.
+    block: Count | None = None
+    #: Hash of that block. Read from the chain; required offline with a mortal era.
+    block_hash: Hash = ""
+    #: Tip in the native asset's smallest unit.
+    tip: Annotated[int | str, Value("RAW")] = 0
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by
+    #: `tx payload` and `tx check` of a transaction.
+    fee_asset: AssetName = ""
+    #: Commit the signature to the runtime's metadata (CheckMetadataHash): its hash, `auto` to compute it, or `off`. Default:
+    #: `auto` if the connected chain supports it; offline `off`.
+    metadata_hash: Annotated[str, Value("auto|off|0xHASH", offers=("auto", "off"))] = ""
+    #: Override the chain's genesis hash.
+    genesis: Hash = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransactionFields(SignerFields):
     """Fields of every operation that answers with a transaction."""
 
-    #: `extrinsic` (bare), `call` (call data alone) or `payload` (what the sender signs).
-    output_format: str = "extrinsic"
+    #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what the sender signs).
+    output_format: Annotated[str, Value("FORM", OUTPUT_FORMATS)] = "extrinsic"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,12 @@
 """What a swap would bring, from the exchange chain as it is now."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.json_types import Digits, Hex, Told
+from scenarioctl.model.request_fields import Address, ChainName, Percent, Tokens, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -16,23 +17,29 @@ __all__ = ["quote_swap"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuoteSwap:
-    """Ask the exchange parachain what a swap would bring now; nothing is built or stored."""
+class SwapFields:
+    """What is sold, what for, how much and by which way."""
 
     #: Id, symbol or location of the asset sold.
-    assetin: str | int
+    assetin: Annotated[str | int, Value("ASSET", spellings=("--asset-in",))]
     #: Id, symbol or location of the asset received.
-    assetout: str | int
-    #: Whole tokens of the asset sold, as text or a number.
-    amount: str | int | float
-    #: Per cent below the quote that the minimum lies.
-    slippage: str | int | float | None = None
-    #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
-    route: Any = None
-    #: Account that would swap; the quote is held against a dry run of theirs.
-    sender: str = ""
-    #: The exchange parachain, where there is more than one.
-    chain: str = "hydraDx"
+    assetout: Annotated[str | int, Value("ASSET", spellings=("--asset-out",))]
+    #: Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.
+    amount: Tokens
+    #: How far below the quote the minimum lies, in per cent (default 1).
+    slippage: Percent | None = None
+    #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
+    route: Annotated[Any, Value("HOPS")] = None
+    #: The exchange parachain (default hydraDx).
+    chain: ChainName = "hydraDx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuoteSwap(SwapFields):
+    """Ask the exchange parachain what a swap would bring now; nothing is built or stored."""
+
+    #: Account that would swap. The quote is compared with its dry run.
+    sender: Address = ""
 
 
 class LegQuote(TypedDict, total=False):

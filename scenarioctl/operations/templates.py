@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 
 __all__ = ["count_templates"]
@@ -13,7 +14,7 @@ __all__ = ["count_templates"]
 class CountTemplates:
     """Count the stored scenarios in which a chain appears."""
 
-    chain: str
+    chain: ChainName
 
 
 class TemplateCount(TypedDict):

@@ -6,6 +6,18 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import CheckAnswer, Hex
+from scenarioctl.model.request_fields import (
+    Address,
+    AssetName,
+    ChainName,
+    DestinationChain,
+    Raw,
+    Receiver,
+    SentAsset,
+    SourceChain,
+    TransactionHex,
+)
+from scenarioctl.operations.built_transactions import RawTransferFields
 from scenarioctl.operations.fee_currencies import choose_fee_asset
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import parse_sender, read_aside
@@ -24,38 +36,29 @@ _TRANSFER = ("sourchain", "destchain", "assetid", "amount", "destinationaddress"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckTransaction:
+class CheckTransaction(RawTransferFields):
     """Try a transaction on every chain that it touches, for the account that will sign it."""
 
-    #: SS58 or 0x public key.
-    sender: str
-    #: 0x hex of an unsigned extrinsic or of call data; left out where a transfer is given.
-    tx: str = ""
-    #: The chain that `tx` is meant for.
-    chain: str = ""
-    #: A transfer, as in AssetTransfer.
-    sourchain: str = ""
-    destchain: str = ""
-    assetid: str | int = ""
-    #: Smallest units; `max` is all that `sender` can send now.
-    amount: str | int = ""
-    destinationaddress: str = ""
-    #: Confirm a receiver that nobody holds the key of, and swaps whose limit protects nothing; of `tx` too.
+    #: 0x hex of an unsigned extrinsic or of call data, in place of a transfer.
+    tx: TransactionHex = ""
+    #: Chain of `tx`.
+    chain: ChainName = ""
+    #: Account that will sign: SS58 or 0x public key.
+    sender: Address
+    #: Chain that a transfer leaves.
+    sourchain: SourceChain = ""
+    #: Chain that it reaches.
+    destchain: DestinationChain = ""
+    #: Id, symbol or location of the asset on the source chain, like 1/Here.
+    assetid: SentAsset = ""
+    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
+    amount: Raw = ""
+    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    destinationaddress: Receiver = ""
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts have a fee currency.
+    fee_asset: AssetName = ""
+    #: Confirm a receiver without a private key, like the account of a pallet, and swaps whose limit protects nothing.
     yes: bool = False
-    #: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: str | int | None = None
-    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
-    #: the asset that is sent.
-    remote_fee_asset: str | int = ""
-    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
-    allow_death: bool | None = None
-    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
-    accept_locked: bool = False
-    #: To Ethereum: whole Ether for a relayer. With it the message goes by Snowbridge's second protocol (V2).
-    relayer_fee: str | int | float = ""
-    #: Id, symbol or location of the asset that pays the fee, on an Asset Hub, or where accounts have a fee currency; left out, the native
-    #: asset or that currency.
-    fee_asset: str | int = ""
 
 
 class CheckedBytes(TypedDict):

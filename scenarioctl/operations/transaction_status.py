@@ -10,6 +10,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, S
 from scenarioctl.model.amounts import from_hex, to_whole
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
+from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class TransactionStatus:
     A transaction that wasn't sent from here is looked for in the newest 64 blocks.
     """
 
-    chain: str
+    chain: ChainName
     #: blake2b-256 of the transaction's bytes, as the answer of a broadcast has it.
     hash: str
 

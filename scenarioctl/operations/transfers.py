@@ -16,9 +16,12 @@ from scenarioctl.actions.fields import (
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_fields import DestinationChain, Raw, Receiver, SentAsset, SourceChain
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
+    LossFields,
+    RawTransferFields,
     RuntimeUsed,
     check_sender,
     passed_check,
@@ -45,33 +48,19 @@ __all__ = ["asset_transfer"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssetTransfer(CheckableFields):
+class AssetTransfer(RawTransferFields, LossFields, CheckableFields):
     """Build the unsigned transaction that sends an asset to another chain."""
 
-    #: Spelled so in the interface.
-    sourchain: str
-    destchain: str
-    #: Id or symbol of the asset on the source chain, or its location seen from there: `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`.
-    assetid: str | int
-    #: Smallest units; `max` is all that `sender` can send now.
-    amount: str | int
-    #: SS58 or 0x public key.
-    destinationaddress: str
-    #: Confirm a receiver that nobody holds the key of.
-    yes: bool = False
-    #: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: str | int | None = None
-    #: Id, symbol or location of an asset on the source chain: a little of it goes along and pays for execution on the destination, in place of
-    #: the asset that is sent.
-    remote_fee_asset: str | int = ""
-    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
-    allow_death: bool | None = None
-    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
-    accept_locked: bool = False
-    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
-    accept_loss: bool = False
-    #: To Ethereum: whole Ether of `sender` for a relayer. With it the message goes by Snowbridge's second protocol (V2).
-    relayer_fee: str | int | float = ""
+    #: Chain it leaves.
+    sourchain: SourceChain
+    #: Chain it reaches.
+    destchain: DestinationChain
+    #: Id, symbol or location of the asset on the source chain, like 1/Here.
+    assetid: SentAsset
+    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
+    amount: Raw
+    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    destinationaddress: Receiver
 
 
 class TransferTransaction(RuntimeUsed, Checked):

@@ -8,6 +8,14 @@ from scenarioctl.errors import Conflict, InvalidRequest, NotFound, shorten
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import NO_TRANSACTION
 from scenarioctl.model.json_types import timestamp
+from scenarioctl.model.request_fields import (
+    ChainName,
+    DraftNumber,
+    JobName,
+    ScenarioName,
+    StepName,
+    TransactionHex,
+)
 from scenarioctl.operations.signing_fields import SignerFields, read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -23,19 +31,19 @@ class TransactionSource(SignerFields):
     """Fields of an operation that takes a transaction as hex, from a scenario, or from a job."""
 
     #: 0x hex of an unsigned extrinsic or of call data.
-    tx: str = ""
-    #: Chain of *tx*; a scenario and a draft name theirs.
-    chain: str = ""
+    tx: TransactionHex = ""
+    #: Chain of `tx`. A scenario and a draft have their own.
+    chain: ChainName = ""
     #: Id of a stored scenario that drafts the transaction.
-    scenario: str = ""
-    #: Which of its transactions: a number, counted from 1 among the steps that draft one, or the id of a node.
-    step: int | str = ""
-    #: Confirm a receiver of the scenario that nobody holds the key of.
+    scenario: ScenarioName = ""
+    #: Which transaction of the scenario (default the first): its number, counted from 1, or the id of its node.
+    step: StepName = ""
+    #: Confirm a receiver without a private key, like the account of a pallet.
     yes: bool = False
-    #: Id of a job whose mempool has the transaction.
-    job: str = ""
-    #: `seq` of the draft in that mempool. Default: the newest one.
-    draft: int | str = ""
+    #: Take the transaction from the mempool of this job.
+    job: JobName = ""
+    #: With `job`: the draft, by its seq in `job mempool` (default the newest).
+    draft: DraftNumber = ""
 
 
 @dataclass(frozen=True, kw_only=True)

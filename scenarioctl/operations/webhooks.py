@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
 from scenarioctl.application import Application
@@ -12,6 +12,7 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.reading_points import read_portions
 from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import retention_of
@@ -100,7 +101,7 @@ class ReplayEvent:
     """Post the content of an earlier event again, as a new event."""
 
     #: The event's number.
-    id: int | str
+    id: Annotated[int | str, Value("EVENT")]
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:

@@ -1,8 +1,9 @@
 """The table of endpoints. To add one, add a row; the handler must be in its module's `__all__`."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, NotRequired, TypedDict, get_args, get_type_hints
+
+from scenarioctl.operations import find_handler
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,14 +228,7 @@ PAGES = (
 )
 
 
-def find_handler(row: Endpoint) -> tuple[Any, Any]:
-    """Return the handler of *row* and the type of its requests."""
-    module, _, name = row.operation.partition(".")
-    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
-    return handler, get_type_hints(handler)["request"]
-
-
 def answer_type(row: Endpoint) -> Any:
     """Return the type of the answers of *row*."""
-    (answer,) = get_args(get_type_hints(find_handler(row)[0])["return"])
+    (answer,) = get_args(get_type_hints(find_handler(row.operation)[0])["return"])
     return answer

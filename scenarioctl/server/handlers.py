@@ -11,6 +11,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import (
@@ -23,7 +24,7 @@ from scenarioctl.server.bodies import (
     read_body,
 )
 from scenarioctl.server.decoding import decoder_of, read_pairs
-from scenarioctl.server.endpoints import Endpoint, find_handler
+from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import CostlyWork, Limits, Turn
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.responses import JSON, encode, encode_large, encode_portions, write_sentences
@@ -96,7 +97,7 @@ class OperationHandler:
     def __init__(self, row: Endpoint, context: ServerContext) -> None:
         self._row = row
         self._context = context
-        self._operation, request_type = find_handler(row)
+        self._operation, request_type = find_handler(row.operation)
         self._decoder = decoder_of(row, request_type)
         #: Check that can refuse a request before its body is read.
         self._admit: Callable[[Application, Mapping[str, str]], Awaitable[None]] | None = getattr(

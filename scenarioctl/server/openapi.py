@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from scenarioctl import __version__
+from scenarioctl.model.request_fields import field_notes
+from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.operations.transaction_status import TransactionStatus
 from scenarioctl.server.decoding import ALIASES
-from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type, find_handler
+from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
 from scenarioctl.server.examples import EXAMPLES, Example
-from scenarioctl.server.schemas import Schema, answer_schemas, field_notes, request_schema
+from scenarioctl.server.schemas import Schema, answer_schemas, kinds_of, request_schema
 from scenarioctl.server.streams import FollowJobs
 
 _JSON = "application/json"
@@ -127,7 +129,7 @@ def describe(
 
 
 def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
-    _, request_type = find_handler(row)
+    _, request_type = find_handler(row.operation)
     example = EXAMPLES.get(row.operation, Example({}))
     module, _, name = row.operation.partition(".")
     parameters = [
@@ -234,10 +236,13 @@ def _query_parameters(
     required = schema.get("required", ())
     found = []
     for name, each in schema["properties"].items():
-        kinds = [kind for kind in _kinds(each) if kind != "null"]
+        kinds = [kind for kind in kinds_of(each) if kind != "null"]
         # All text is text in a query string.
         kind = "string" if "string" in kinds else kinds[0]
-        text = {"type": kind}
+        text: Schema = {"type": kind}
+        if "enum" in each:
+            text["enum"] = [value for value in each["enum"] if value is not None]
+        text |= {bound: each[bound] for bound in ("minimum", "maximum") if bound in each and kind != "string"}
         if "default" in each:
             text["default"] = str(each["default"]) if kind == "string" else each["default"]
         parameter = {"name": name, "in": "query", "required": name in required, "schema": text}
@@ -247,11 +252,6 @@ def _query_parameters(
             parameter["example"] = str(example[name]) if kind == "string" else example[name]
         found.append(parameter)
     return sorted(found, key=lambda parameter: not parameter["required"])
-
-
-def _kinds(schema: Schema) -> list[str]:
-    kinds = schema.get("type", "string")
-    return [kinds] if isinstance(kinds, str) else kinds
 
 
 def _sentences(what: str) -> dict[str, Any]:

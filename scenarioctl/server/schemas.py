@@ -1,15 +1,11 @@
 """JSON schemas of requests and answers, from their types."""
 
-import inspect
-import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from functools import cache
-from itertools import takewhile
-from typing import Any, get_args, get_type_hints, is_typeddict
+from typing import Any, Literal, get_args, get_type_hints, is_typeddict
 
 import msgspec
+
+from scenarioctl.model.request_fields import FieldRow, field_notes, field_rows
 
 Schema = dict[str, Any]
 
@@ -37,7 +33,9 @@ def request_schema(request_type: type, leave_out: Iterable[str] = ()) -> Schema:
         for name, each in schema["properties"].items()
         if name not in leave_out
     }
-    _describe(properties, field_notes(request_type))
+    for row in field_rows(request_type):
+        if row["name"] in properties:
+            _declare(properties[row["name"]], row)
     found = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": required} if required else found
 
@@ -55,6 +53,27 @@ def _field(field: Schema, *, required: bool) -> Schema:
     if field.get("default") not in (None, "", ()):
         found["default"] = field["default"]
     return found
+
+
+#: Attribute of a schema -> that of a field.
+_BOUNDS: Mapping[str, Literal["least", "most"]] = {"minimum": "least", "maximum": "most"}
+
+
+def kinds_of(schema: Schema) -> list[str]:
+    """Return the types of the values that *schema* takes."""
+    kinds = schema.get("type", "string")
+    return [kinds] if isinstance(kinds, str) else kinds
+
+
+def _declare(schema: Schema, row: FieldRow) -> None:
+    """Add what a field is for, its bounds, and the values to choose from."""
+    if row["help"]:
+        schema["description"] = row["help"]
+    schema |= {name: row[of] for name, of in _BOUNDS.items() if of in row}
+    kinds = kinds_of(schema)
+    if "choices" in row and "string" in kinds:
+        empty = [""] if row.get("default") == "" else []
+        schema["enum"] = [*row["choices"], *empty, *([None] if "null" in kinds else [])]
 
 
 def _describe(properties: Mapping[str, Schema], notes: Mapping[str, str]) -> None:
@@ -76,36 +95,3 @@ def _typed_dicts(hint: Any) -> Iterator[Any]:
             yield from _typed_dicts(each)
     for argument in get_args(hint):
         yield from _typed_dicts(argument)
-
-
-@cache
-def field_notes(declared: type) -> Mapping[str, str]:
-    """Return the `#:` comments on the fields of a dataclass or TypedDict, including inherited fields."""
-    if not is_dataclass(declared) and not is_typeddict(declared):
-        return {}
-    found: dict[str, str] = {}
-    # Before Python 3.12, `__bases__` of a TypedDict lacks its base classes.
-    for base in reversed(getattr(declared, "__orig_bases__", declared.__bases__)):
-        found |= field_notes(base)
-    comment: list[str] = []
-    for line in _body(declared):
-        text = line.strip()
-        if text.startswith("#:"):
-            comment.append(text[2:].strip())
-            continue
-        named = re.match(r"([A-Za-z_][A-Za-z0-9_]*)\s*:", text)
-        if named and comment:
-            found[named[1]] = " ".join(comment)
-        comment = []
-    return found
-
-
-def _body(declared: type) -> Iterator[str]:
-    """Return the source lines inside a class at the top of its module.
-
-    `inspect.getsource` parses the whole module for each class: 0.3 s of a daemon's start.
-    """
-    lines, _ = inspect.getsourcelines(sys.modules[declared.__module__])
-    heads = f"class {declared.__name__}(", f"class {declared.__name__}:"
-    first = next(number for number, line in enumerate(lines) if line.startswith(heads))
-    return takewhile(lambda line: line[0] in " \n)", lines[first + 1 :])

@@ -1,0 +1,182 @@
+"""What a field of a request is to a person: the unit of its values, those to choose from, and what it is for.
+
+A request is a frozen dataclass. Beside the type of a field stands its `Value`, or a name for one below, and above it a
+`#:` comment says what it is for. Options and arguments of commands, completion, `/openapi.json` and `/docs` are made from
+them. In a comment, `name` with backticks is another field, or what to type.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from itertools import takewhile
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    TypedDict,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a value of a field is, beside its type."""
+
+    #: Stands for a value in the help, like `CHAIN`; empty: the name of the field. It also tells what completes a value.
+    unit: str = ""
+    #: The values to choose from; empty if there are others.
+    choices: tuple[str, ...] = ()
+    #: Values that a shell offers, though others are right too.
+    offers: tuple[str, ...] = ()
+    #: What completes a value, if the unit doesn't tell.
+    complete: str = ""
+    #: Other spellings of its option.
+    spellings: tuple[str, ...] = ()
+    #: Of a field that is true or false: the option for false.
+    off: str = ""
+    #: Whether its option may be repeated, for several values.
+    repeats: bool = False
+    #: Bounds of a number.
+    least: int | None = None
+    most: int | None = None
+
+
+ChainName = Annotated[str, Value("CHAIN")]
+SourceChain = Annotated[str, Value("CHAIN", spellings=("--source-chain", "--sourchain", "--from"))]
+DestinationChain = Annotated[
+    str, Value("CHAIN", spellings=("--dest-chain", "--destchain", "--deschain", "--to"))
+]
+PalletName = Annotated[str, Value("PALLET")]
+#: A storage item or constant of a pallet, or a method of a runtime API.
+ItemName = Annotated[str, Value("METHOD")]
+CallParameters = Annotated[tuple[Any, ...], Value("PARAM")]
+AssetName = Annotated[str | int, Value("ASSET")]
+SentAsset = Annotated[str | int, Value("ASSET", spellings=("--assetid", "--asset"))]
+Address = Annotated[str, Value("ADDRESS")]
+Receiver = Annotated[str, Value("ADDRESS", spellings=("--destination-address", "--destinationaddress"))]
+ScenarioName = Annotated[str, Value("ID")]
+JobName = Annotated[str, Value("ID", complete="JOB")]
+StepName = Annotated[int | str, Value("N")]
+Count = Annotated[int | str, Value("N")]
+DraftNumber = Annotated[int | str, Value("SEQ")]
+Cursor = Annotated[str | int, Value("CURSOR")]
+Block = Annotated[str | int, Value("BLOCK")]
+Hash = Annotated[str, Value("0xHASH")]
+#: 0x hex of a transaction; a command also reads it from stdin.
+TransactionHex = Annotated[str, Value("HEX")]
+#: The answer of `tx payload`, or a SignerPayloadJSON; a command reads it from a file.
+PayloadJson = Annotated[Any, Value("PAYLOAD")]
+#: An amount in whole tokens.
+Tokens = Annotated[str | int | float, Value("TOKENS")]
+#: An amount in the smallest unit.
+Raw = Annotated[str | int, Value("RAW")]
+Percent = Annotated[str | int | float, Value("PERCENT")]
+Syntax = Annotated[str, Value("toml|json", offers=("toml", "json"))]
+Duration = Annotated[str | int | float, Value("DURATION")]
+
+
+class FieldRow(TypedDict):
+    """A field of a request, as command lines and schemas are made from it; what is left out is empty."""
+
+    name: str
+    #: Stands for a value in the help.
+    unit: str
+    #: What it is for.
+    help: str
+    #: Its default, if it isn't required.
+    default: NotRequired[Any]
+    #: It is true or false.
+    flag: NotRequired[bool]
+    #: It takes several values.
+    list: NotRequired[bool]
+    choices: NotRequired[Sequence[str]]
+    offers: NotRequired[Sequence[str]]
+    complete: NotRequired[str]
+    spellings: NotRequired[Sequence[str]]
+    off: NotRequired[str]
+    repeats: NotRequired[bool]
+    least: NotRequired[int]
+    most: NotRequired[int]
+
+
+@cache
+def field_rows(request_type: type) -> Sequence[FieldRow]:
+    """Return the fields of a request: its own in their order, then those of its base classes."""
+    hints, notes = get_type_hints(request_type, include_extras=True), field_notes(request_type)
+    defaults = {each.name: each.default for each in fields(request_type)}
+    names = dict.fromkeys(name for each in request_type.__mro__ for name in inspect.get_annotations(each))
+    rows = []
+    for name in names:
+        if name not in defaults:
+            continue
+        hint, value = hints[name], next(_values_in(hints[name]), Value())
+        row: dict[str, Any] = {"name": name, "unit": value.unit or name.upper(), "help": notes.get(name, "")}
+        if defaults[name] is not MISSING:
+            row["default"] = defaults[name]
+        if bool in _types_in(hint):
+            row["flag"] = True
+        if isinstance(defaults[name], tuple):
+            row["list"] = True
+        row |= {
+            key: given
+            for key, given in vars(value).items()
+            if key != "unit" and given not in ((), "", False, None)
+        }
+        rows.append(cast("FieldRow", row))
+    return rows
+
+
+def _values_in(hint: Any) -> Iterator[Value]:
+    if get_origin(hint) is Annotated:
+        # The outermost one.
+        yield from (each for each in reversed(hint.__metadata__) if isinstance(each, Value))
+    for each in get_args(hint):
+        yield from _values_in(each)
+
+
+def _types_in(hint: Any) -> Iterator[Any]:
+    """Yield the type of a value, or those of a union."""
+    if get_origin(hint) is Annotated:
+        hint = hint.__origin__
+    yield from get_args(hint) if isinstance(hint, UnionType) else (hint,)
+
+
+@cache
+def field_notes(declared: type) -> Mapping[str, str]:
+    """Return the `#:` comments on the fields of a dataclass or TypedDict, including inherited fields."""
+    if not is_dataclass(declared) and not is_typeddict(declared):
+        return {}
+    found: dict[str, str] = {}
+    # Before Python 3.12, `__bases__` of a TypedDict lacks its base classes.
+    for base in reversed(getattr(declared, "__orig_bases__", declared.__bases__)):
+        found |= field_notes(base)
+    comment: list[str] = []
+    for line in _body(declared):
+        text = line.strip()
+        if text.startswith("#:"):
+            comment.append(text[2:].strip())
+            continue
+        named = re.match(r"([A-Za-z_][A-Za-z0-9_]*)\s*:", text)
+        if named and comment:
+            found[named[1]] = " ".join(comment)
+        comment = []
+    return found
+
+
+def _body(declared: type) -> Iterator[str]:
+    """Return the source lines inside a class at the top of its module.
+
+    `inspect.getsource` parses the whole module for each class: 0.3 s of a daemon's start.
+    """
+    lines, _ = inspect.getsourcelines(sys.modules[declared.__module__])
+    heads = f"class {declared.__name__}(", f"class {declared.__name__}:"
+    first = next(number for number, line in enumerate(lines) if line.startswith(heads))
+    return takewhile(lambda line: line[0] in " \n)", lines[first + 1 :])
