@@ -22,15 +22,9 @@ from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import OneOption
 from scenarioctl.cli.pictures import WAYS
 from scenarioctl.config import SETTINGS
-from scenarioctl.model.jobs import JobState, Overlap
-from scenarioctl.operations.broadcasts import WAITS
-from scenarioctl.operations.channels import DIRECTIONS
-from scenarioctl.operations.previews import FORMATS
-from scenarioctl.operations.signing_fields import OUTPUT_FORMATS
 from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
-from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.signing.signatures import SCHEMES
 from scenarioctl.transactions.signing.wallet_formats import KEYS
 from scenarioctl.transactions.transfer.plan import XCM_VERSIONS
@@ -735,22 +729,15 @@ def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[st
 @pytest.mark.parametrize(
     ("command", "option", "values"),
     [
-        ("broadcast", "--wait", WAITS),
-        ("hrmp openchannels", "--direction", DIRECTIONS),
-        ("batch", "--kind", BATCHES),
-        ("job list", "--state", JobState),
-        ("job start", "--overlap", Overlap),
         ("scenario list", "--sort", SORTS),
-        ("scenario preview", "--format", FORMATS),
         ("scenario preview", "--theme", THEMES),
         ("tx assemble", "--scheme", SCHEMES),
         ("tx payload", "--crypto", KEYS),
-        ("xcm asset-transfer", "--output-format", OUTPUT_FORMATS),
         ("xcm asset-transfer", "--xcm-version", XCM_VERSIONS),
     ],
 )
 def test_choices_are_those_of_the_operation(command: str, option: str, values: Iterable[object]) -> None:
-    """They are written down at the option, so that TAB imports no operation."""
+    """They are written down at the field, where importing them costs too much."""
     (offered,) = (
         each.choices
         for each in commands()[command].params
@@ -773,7 +760,4 @@ def test_choices_are_those_that_the_help_names() -> None:
                 ]
 
     assert offered > 30
-    # Its metavar names them.
-    assert unexplained == [
-        f"{line} --syntax {syntax}" for line in ("create", "flow preview") for syntax in ("toml", "json")
-    ]
+    assert unexplained == []

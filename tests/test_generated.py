@@ -20,7 +20,7 @@ def test_generated_files_are_current(files: dict[Path, str]) -> None:
 
 
 def test_the_folders_hold_nothing_else(files: dict[Path, str]) -> None:
-    assert sorted(existing()) == sorted(path for path in files if path.suffix not in (".md", ".py"))
+    assert sorted(existing()) == sorted(path for path in files if path.suffix not in (".md", ".json"))
 
 
 def test_every_shell_and_every_command_has_its_file(files: dict[Path, str]) -> None:

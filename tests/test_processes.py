@@ -188,6 +188,7 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
         "assets.json",
         "chains.json",
         "fees.json",
+        "operations.json",
         "routes.json",
     }
     assert "polkadot.json" in opened

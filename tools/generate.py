@@ -1,4 +1,4 @@
-"""Generate completions/, man/ and scenarioctl/cli/field_paths.py from the commands, and docs/routes.md.
+"""Generate scenarioctl/cli/operations.json from the operations, completions/ and man/ from the commands, and docs/routes.md.
 
 `python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
 """
@@ -17,11 +17,13 @@ from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
-from tools.field_paths import field_paths
+from scenarioctl.server.endpoints import ENDPOINTS
 from tools.man_guides import man_guide, title_of
+from tools.operation_table import operation_table
 from tools.route_docs import routes_page
 
 ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "scenarioctl" / "cli" / "operations.json"
 #: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
 DATE = "2026-11-20"
 
@@ -40,6 +42,9 @@ FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioct
 
 
 def main() -> None:
+    if "--check" not in sys.argv:
+        # Before all others: the commands are made from it.
+        TABLE.write_text(operation_table({each.operation for each in ENDPOINTS}))
     files = dict(generate())
     if "--check" in sys.argv:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
@@ -62,16 +67,14 @@ def existing() -> Iterator[Path]:
 
 def generate() -> Iterator[tuple[Path, str]]:
     """Yield each generated file and its text."""
+    yield TABLE, operation_table({each.operation for each in ENDPOINTS})
     for shell in SHELLS:
         yield ROOT / "completions" / user_path(shell).name, completion_script(shell)
-    contexts = list(walk())
-    for context in contexts:
+    for context in list(walk()):
         name = context.command_path.replace(" ", "-")
         yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)
     yield from man_guides()
     yield ROOT / "docs" / "routes.md", routes_page()
-    operations = {getattr(context.command, "operation", "") for context in contexts} - {""}
-    yield ROOT / "scenarioctl" / "cli" / "field_paths.py", field_paths(operations)
 
 
 def walk() -> Iterator[click.Context]:

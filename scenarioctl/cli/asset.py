@@ -23,13 +23,8 @@ def asset() -> None:
 @asset.command(
     "list",
     operation="assets.list_assets",
+    arguments=("chain",),
     example="scenarioctl asset list hydraDx\n  scenarioctl asset list assetHub --canonical",
-)
-@argument("chain", metavar="[CHAIN]", default="")
-@click.option(
-    "--canonical",
-    is_flag=True,
-    help="Only assets whose symbol means them: no look-alikes, and none whose symbol is not verified.",
 )
 def list_(**fields: Any) -> None:
     """List the known assets of a chain, or of all chains.
@@ -64,6 +59,7 @@ def _yes(known: bool | None) -> str | None:
 
 @asset.command(
     operation="assets.show_asset",
+    arguments=("chain", "asset"),
     example="scenarioctl asset show USDT\n  scenarioctl asset show hydraDx 10",
 )
 @argument("chain", metavar="[CHAIN]")
@@ -133,12 +129,10 @@ _FIGURES = ("free", "reserved", "frozen", "transferable")
 @click.command(
     cls=Command,
     operation="balances.read_balances",
+    arguments=("address", "chains"),
     example="scenarioctl balance 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
     "  scenarioctl balance 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 assetHub hydraDx --json",
 )
-@click.argument("address", metavar="ADDRESS")
-@argument("chains", metavar="[CHAIN]...", nargs=-1)
-@click.option("--zero", is_flag=True, help="Also list the assets of which the account holds nothing.")
 def balance(**fields: Any) -> None:
     """Read what an account holds of every known asset: free, reserved, frozen and transferable.
 
@@ -185,9 +179,9 @@ def _unknown(rows: list[Mapping[str, Any]]) -> Iterable[tuple[object, ...]]:
 @click.command(
     cls=Command,
     operation="addresses.show_address",
+    arguments=("address",),
     example="scenarioctl address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@click.argument("address", metavar="ADDRESS")
 def address(address: str) -> None:
     """Show what an address tells: its public key, its kind, and how each known chain writes it.
 

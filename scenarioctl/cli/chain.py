@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, short_time
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
-from scenarioctl.operations.chains import SORT_KEYS, source_of
+from scenarioctl.operations.chains import source_of
 from scenarioctl.operations.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
@@ -27,20 +26,6 @@ def chain() -> None:
 
 
 @chain.command("list", operation="chains.list_chains", example="scenarioctl chain list --role relay")
-@option(
-    "--role",
-    metavar="ROLE",
-    choices=ROLES,
-    default="",
-    help="Only relay, asset_hub, system, dex, contracts or parachain.",
-)
-@option(
-    "--sort",
-    metavar="KEY",
-    choices=SORT_KEYS,
-    default="",
-    help="Sort by name, role, symbol or para_id. Default: the registry's order.",
-)
 def list_(**fields: Any) -> None:
     """List the chains, including those in config.toml, and the local runtime table of each."""
     listed = perform(**fields).answer
@@ -52,8 +37,7 @@ def list_(**fields: Any) -> None:
     )
 
 
-@chain.command(operation="chains.show_chain", example="scenarioctl chain show hydraDx")
-@argument("chain", metavar="CHAIN")
+@chain.command(operation="chains.show_chain", arguments=("chain",), example="scenarioctl chain show hydraDx")
 def show(chain: str) -> None:
     """Show all that is known of a chain: identity, endpoints, runtime table, assets and routes.
 
@@ -103,12 +87,11 @@ def _asset_words(assets: list[dict[str, str]]) -> str:
 
 @chain.command(
     operation="pallets.list_pallets",
+    arguments=("chain", "item"),
     example="scenarioctl chain pallets polkadot\n"
     "  scenarioctl chain pallets polkadot Balances\n"
     "  scenarioctl chain pallets polkadot Balances.transfer_keep_alive",
 )
-@argument("chain", metavar="CHAIN")
-@argument("item", metavar="[PALLET[.ITEM]]", default="")
 def pallets(**fields: Any) -> None:
     """List the pallets and runtime APIs of a chain; of one, its calls, storage items, constants and methods, with types.
 

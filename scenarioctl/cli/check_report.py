@@ -4,18 +4,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from scenarioctl.cli.execution import asked_for_json, tell
-from scenarioctl.cli.options import option
 from scenarioctl.cli.output import describe_amount, printable, say
-
-check_option = click.option(
-    "--check",
-    is_flag=True,
-    help="Simulate it for --sender on every chain it touches, and go on only if it passes.",
-)
-sender_option = option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 
 _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
 #: What each line of a check is called on a terminal.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.options import GLOBAL_OPTIONS
+from scenarioctl.cli.options import GLOBAL_OPTIONS, read_operation, request_parameters
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 #: What other programs call a command of a group.
@@ -57,16 +57,57 @@ def _write_options(command: click.Command, ctx: click.Context, formatter: click.
         formatter.write_text(f"Global options: see {ctx.find_root().command_path} --help.")
 
 
-class Command(click.Command):
-    """A command that takes the global options too, and names the operation it is an edge of."""
+class _OfOperation(click.Command):
+    """A command that takes the fields of an operation's request, and the global options.
 
-    def __init__(self, *args: Any, operation: str = "", example: str = "", **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    *arguments* are the fields that are arguments, in their order, and *without* those that the command fills in itself. Any
+    other one is an option. A parameter of the command's own replaces that of the field with its name.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        operation: str = "",
+        arguments: Sequence[str] = (),
+        without: Sequence[str] = (),
+        example: str = "",
+        **kwargs: Any,
+    ) -> None:
         #: `module.handler` under scenarioctl.operations; empty for what works on this machine alone.
         self.operation = operation
+        self._arguments, self._without, self._is_complete = arguments, ("strict", *without), False
+        self._params: list[click.Parameter] = []
+        super().__init__(*args, **kwargs)
         if example:
             self.epilog = f"\b\nExample:\n  {example}"
-        self.params = [*self.params, *global_options(self.params)]
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The parameters; those of the request are made when the first of them is needed."""
+        if not self._is_complete:
+            self._is_complete = True
+            if self.operation:
+                self._params = request_parameters(
+                    read_operation(self.operation)["fields"],
+                    arguments=self._arguments,
+                    without=self._without,
+                    own=self._params,
+                )
+            self._params = [*self._params, *global_options(self._params)]
+        return self._params
+
+    @params.setter
+    def params(self, own: list[click.Parameter]) -> None:
+        self._params = own
+
+    @property
+    def answer_paths(self) -> list[str]:
+        """The paths into the answer, as `--field` takes them."""
+        return read_operation(self.operation)["paths"].split() if self.operation else []
+
+
+class Command(_OfOperation):
+    """A command that takes the global options too, and names the operation it is an edge of."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # For an error, which may be one of the line.
@@ -95,7 +136,7 @@ class Command(click.Command):
         _write_options(self, ctx, formatter)
 
 
-class Group(click.Group):
+class Group(_OfOperation, click.Group):
     """A group of commands; the group and each command take the global options."""
 
     command_class = Command
@@ -105,7 +146,6 @@ class Group(click.Group):
         kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
         kwargs["invoke_without_command"] = True
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *global_options(self.params)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_options(self, ctx, formatter)

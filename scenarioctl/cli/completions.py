@@ -164,9 +164,7 @@ def time_zones(_context: click.Context, _: str) -> list[Offer]:
 
 def fields(context: click.Context, _: str) -> list[Offer]:
     """Offer the paths into the answer of the command that is typed."""
-    from scenarioctl.cli.field_paths import FIELD_PATHS
-
-    return [(path, "") for path in FIELD_PATHS.get(getattr(context.command, "operation", ""), "").split()]
+    return [(path, "") for path in getattr(context.command, "answer_paths", ())]
 
 
 def _settings(context: click.Context) -> Any:

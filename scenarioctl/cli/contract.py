@@ -18,7 +18,7 @@ def contract() -> None:
     """Describe ink! smart contracts."""
 
 
-@contract.command(operation="contracts.contract_info")
+@contract.command(operation="contracts.contract_info", arguments=("address",), without=("abiJson",))
 @option(
     "--abi",
     "abi",
@@ -26,13 +26,6 @@ def contract() -> None:
     required=True,
     help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
 )
-@option(
-    "--chain",
-    metavar="CHAIN",
-    default="",
-    help="The chain to look for it on (default: assetHub for ink! 6, else none).",
-)
-@click.argument("address", metavar="ADDRESS")
 def info(abi: str, **fields: Any) -> None:
     """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
     from scenarioctl.formats.documents import parse_json

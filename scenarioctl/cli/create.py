@@ -4,33 +4,23 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, sender_option, show_check
+from scenarioctl.cli.check_report import show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, read_text
-from scenarioctl.cli.options import (
-    TOKENS,
-    accept_loss_option,
-    argument,
-    option,
-    remote_fee_asset_option,
-    swap_options,
-    transaction_options,
-    transfer_options,
-    xcm_version_option,
-    yes_option,
-)
+from scenarioctl.cli.options import option
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.
 FLOW_LIMIT = 1024 * 1024
 
 
+#: With no default: the file's name tells it.
 syntax_option = option(
     "--syntax",
     metavar="toml|json",
     choices=("toml", "json"),
     default="",
-    help="Syntax of the flow, if the file name doesn't tell.",
+    help="Syntax of the flow, toml or json, if the file name doesn't tell.",
 )
 
 
@@ -42,13 +32,11 @@ def syntax_of(path: str, given: str) -> str:
 class CreateGroup(Group):
     """`create` is a group, and with `--file` a command."""
 
-    operation = "creation.create_flow"
-
     def invoke_alone(self, ctx: click.Context) -> None:
         """Do nothing: the command itself has answered."""
 
 
-@click.group(cls=CreateGroup, subcommand_metavar="[COMMAND] [ARGS]...")
+@click.group(cls=CreateGroup, operation="creation.create_flow", subcommand_metavar="[COMMAND] [ARGS]...")
 @option(
     "--file",
     "-f",
@@ -57,12 +45,6 @@ class CreateGroup(Group):
     help="A flow file of several steps (.toml or .json); - reads stdin.",
 )
 @syntax_option
-@click.option(
-    "--check",
-    is_flag=True,
-    help="With --file: try each transaction for --sender first; create the scenario only if all pass.",
-)
-@sender_option
 @click.pass_context
 def create(context: click.Context, flow: str | None, syntax: str, check: bool, sender: str) -> None:
     """Create a scenario; its id is printed.
@@ -100,13 +82,6 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
     example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
     "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@transfer_options("source_chain", "dest_chain", "destination_address", amount=TOKENS)
-@yes_option
-@accept_loss_option
-@xcm_version_option
-@remote_fee_asset_option
-@check_option
-@sender_option
 def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform(**fields)
@@ -118,30 +93,6 @@ def scenario(**fields: Any) -> None:
     operation="creation.create_swap",
     example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-received 900",
 )
-@swap_options
-@option(
-    "--min-received",
-    metavar="TOKENS",
-    help="Floor under the minimum received, in whole tokens, like 900; the quote less the slippage counts if it is larger.",
-)
-@option(
-    "--min-amount-out",
-    metavar="RAW",
-    help="The same in the smallest unit (raw): 900000000000000 is 900 HDX.",
-)
-@click.option(
-    "--exact-minimum",
-    is_flag=True,
-    help="Take the minimum as it stands, even below the quote less the slippage.",
-)
-@click.option("--yes", is_flag=True, help="Confirm a minimum far below the quote.")
-@option(
-    "--max-impact",
-    metavar="PERCENT",
-    help="How far the size of the swap may worsen its own price (default 5).",
-)
-@check_option
-@transaction_options
 def swap(**fields: Any) -> None:
     """Create a swap scenario on the exchange parachain, and draft it.
 
@@ -161,11 +112,6 @@ def swap(**fields: Any) -> None:
     operation="creation.create_remark",
     example="scenarioctl create remark --chain polkadot --text 'paid in full'",
 )
-@option("--chain", metavar="CHAIN", required=True, help="Chain to write to.")
-@option("--text", metavar="TEXT", required=True, help="What to write.")
-@click.option("--plain", is_flag=True, help="System.remark, which leaves no event.")
-@check_option
-@sender_option
 def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
     result = perform(**fields)
@@ -175,13 +121,9 @@ def remark(**fields: Any) -> None:
 
 @create.command(
     operation="creation.create_query",
+    arguments=("pallet_name", "method_name", "params"),
     example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@option("--chain", metavar="CHAIN", required=True, help="Chain to read.")
-@option("--block", metavar="0xHASH", default="", help="Read at this block (default: the newest).")
-@argument("pallet_name", metavar="PALLET")
-@argument("method_name", metavar="METHOD")
-@click.argument("params", metavar="[PARAM]...", nargs=-1)
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain.
 
@@ -195,8 +137,9 @@ def template() -> None:
     """Count stored scenarios."""
 
 
-@template.command(operation="templates.count_templates", example="scenarioctl template stats hydraDx")
-@argument("chain", metavar="CHAIN")
+@template.command(
+    operation="templates.count_templates", arguments=("chain",), example="scenarioctl template stats hydraDx"
+)
 def stats(**fields: Any) -> None:
     """Print how many stored scenarios use CHAIN."""
     print_answer(perform(**fields), plain="Amount")

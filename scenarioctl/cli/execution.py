@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from scenarioctl.cli.commands import wants_json
+from scenarioctl.cli.options import read_operation
 from scenarioctl.cli.output import draw_table, dump_json, find_values, printable, say
 from scenarioctl.errors import InvalidRequest, NotFound, TooLarge
 from scenarioctl.files import read_file, reason_of
@@ -83,6 +84,9 @@ def read_payload(path: str | None, *, field: str) -> object:
     return parse_json(read_text(path, field=field, limit=TX_LIMIT), field=field)
 
 
+#: Unit of a field -> what reads its value from a file or stdin.
+_READERS: Mapping[str, Callable[..., object]] = {"HEX": read_tx, "PAYLOAD": read_payload}
+
 T = TypeVar("T")
 
 
@@ -142,14 +146,15 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`, raise Warned instead of
     returning a result with warnings; an operation that creates or sends something does so before it acts.
     """
-    from importlib import import_module
-    from typing import get_type_hints
+    from scenarioctl.operations import find_handler
 
     command: Any = click.get_current_context().command
     operation = operation or command.operation
-    module, _, name = operation.partition(".")
-    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
-    kind = get_type_hints(handler)["request"]
+    handler, kind = find_handler(operation)
+    for each in read_operation(operation)["fields"]:
+        name, read = each["name"], _READERS.get(each["unit"])
+        if name in fields and read is not None:
+            fields[name] = read(fields[name], field=name)
     settings = read_settings()
     judges = "strict" in kind.__dataclass_fields__
     if judges:

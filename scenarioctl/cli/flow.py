@@ -16,7 +16,11 @@ def flow() -> None:
     """Draw flow files."""
 
 
-@flow.command(operation="previews.preview_flow", example="scenarioctl flow preview rent.toml -o rent.svg")
+@flow.command(
+    operation="previews.preview_flow",
+    arguments=("flow",),
+    example="scenarioctl flow preview rent.toml -o rent.svg",
+)
 @argument("flow", metavar="FILE")
 @syntax_option
 @picture_options

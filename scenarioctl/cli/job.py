@@ -24,14 +24,10 @@ from scenarioctl.cli.following import LOOK, Following
 from scenarioctl.cli.job_output import (
     LogPrinter,
     Printed,
-    newest_options,
     print_drafts,
     read_local,
-    run_option,
-    state_option,
 )
 from scenarioctl.cli.job_watch import watch
-from scenarioctl.cli.options import argument, complete_jobs, option, page_options, schedule_options
 from scenarioctl.cli.output import (
     brief_duration,
     brief_time,
@@ -50,10 +46,10 @@ def job() -> None:
 
 
 @job.command(
-    operation="jobs.start_job", example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5"
+    operation="jobs.start_job",
+    arguments=("id",),
+    example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5",
 )
-@argument("id", metavar="ID")
-@schedule_options
 def start(**fields: Any) -> None:
     """Run a scenario on a schedule: first at once, or at the next time of --cron.
 
@@ -62,15 +58,13 @@ def start(**fields: Any) -> None:
     print_answer(perform(**fields), plain="result")
 
 
-@job.command(operation="jobs.stop_job")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
+@job.command(operation="jobs.stop_job", arguments=("id",))
 def stop(**fields: Any) -> None:
     """Stop a job, also a paused one. A run in progress ends, and leaves nothing more."""
     print_answer(perform(**fields), plain="result")
 
 
-@job.command(operation="job_changes.pause_job")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
+@job.command(operation="job_changes.pause_job", arguments=("id",))
 def pause(**fields: Any) -> None:
     """Pause a job until `job resume`. A run in progress ends.
 
@@ -79,18 +73,17 @@ def pause(**fields: Any) -> None:
     print_answer(perform(**fields), plain="result")
 
 
-@job.command(operation="job_changes.resume_job")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
+@job.command(operation="job_changes.resume_job", arguments=("id",))
 def resume(**fields: Any) -> None:
     """Resume a paused job. Runs that were due in the meantime are skipped."""
     _print_planned(perform(**fields))
 
 
 @job.command(
-    operation="job_changes.reschedule_job", example="scenarioctl job reschedule 3kf9Qz7aB --every 30m"
+    operation="job_changes.reschedule_job",
+    arguments=("id",),
+    example="scenarioctl job reschedule 3kf9Qz7aB --every 30m",
 )
-@argument("id", metavar="ID", shell_complete=complete_jobs)
-@schedule_options
 def reschedule(**fields: Any) -> None:
     """Change the schedule of a job. Options that you omit keep their values."""
     _print_planned(perform(**fields))
@@ -102,13 +95,8 @@ def _print_planned(result: Any) -> None:
         tell(f"Next run: {short_time(result.answer['next'])}")
 
 
-@job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
-@argument("id", metavar="ID")
-@option(
-    "--timeout",
-    metavar="DURATION",
-    default="",
-    help="End the run if it takes longer (default: run_seconds, 1h).",
+@job.command(
+    operation="jobs.run_job", arguments=("id",), example="scenarioctl job run 3kf9Qz7aB --timeout 2m"
 )
 def run(**fields: Any) -> None:
     """Run a scenario once, now, and wait for its end.
@@ -126,8 +114,9 @@ def run(**fields: Any) -> None:
     LogPrinter()(report)
 
 
-@job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
+@job.command(
+    operation="jobs.job_status", arguments=("id",), example="scenarioctl job status 3kf9Qz7aB --field state"
+)
 def status(**fields: Any) -> None:
     """Show a job: its schedule, next run, last runs and failures.
 
@@ -166,10 +155,9 @@ def status(**fields: Any) -> None:
         click.get_current_context().exit(LAST_RUN_FAILED)
 
 
-@job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
-@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_jobs)
-@page_options
-@state_option
+@job.command(
+    "list", operation="jobs.list_jobs", arguments=("ids",), example="scenarioctl job list --state paused"
+)
 def list_(**fields: Any) -> None:
     """List the jobs, the most recently started, stopped, paused or resumed first.
 
@@ -210,9 +198,9 @@ def list_(**fields: Any) -> None:
 job.add_command(watch)
 
 
-@job.command(operation="job_runs.list_runs", example="scenarioctl job runs 3kf9Qz7aB --limit 10")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
-@page_options
+@job.command(
+    operation="job_runs.list_runs", arguments=("id",), example="scenarioctl job runs 3kf9Qz7aB --limit 10"
+)
 def runs(**fields: Any) -> None:
     """List the finished runs of a job, newest first. Give a number to `job logs` or `job mempool` with --run."""
     page = perform(**fields).answer
@@ -230,21 +218,8 @@ def runs(**fields: Any) -> None:
     print_table(page, ("run", "started", "took", "result", "drafts", "failure"), rows)
 
 
-@job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
+@job.command(operation="jobs.job_log", arguments=("id",), example="scenarioctl job logs 3kf9Qz7aB --follow")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
-@option(
-    "--after",
-    metavar="SEQ",
-    default="",
-    help="Only what follows `next` of an earlier answer (0 starts over).",
-)
-@option("--limit", metavar="N", default="", help="At most this many lines (default all).")
-@newest_options
-@run_option
-@click.option(
-    "--times", is_flag=True, help="Say when each line was written, as on a terminal and with --json."
-)
 def logs(follow: bool, times: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
     fields["since"] = read_local(fields["since"])
@@ -260,18 +235,10 @@ def logs(follow: bool, times: bool, **fields: Any) -> None:
         tell(f"more with --after {answer['next']}")
 
 
-@job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --tail 5")
-@argument("id", metavar="ID", shell_complete=complete_jobs)
-@click.option("-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C.")
-@option(
-    "--after",
-    metavar="SEQ",
-    default="",
-    help="Only what follows `next` of an earlier answer (0 starts over), about 1 MiB at a time.",
+@job.command(
+    operation="jobs.job_mempool", arguments=("id",), example="scenarioctl job mempool 3kf9Qz7aB --tail 5"
 )
-@option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
-@newest_options
-@run_option
+@click.option("-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C.")
 def mempool(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
     fields["since"] = read_local(fields["since"])

@@ -1,4 +1,4 @@
-"""How `scenarioctl job` prints logs and drafts, and the options that choose the newest of them."""
+"""How `scenarioctl job` prints logs and drafts."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from scenarioctl.cli.execution import asked_for_json, emit, print_table, warn
-from scenarioctl.cli.options import option, together
 from scenarioctl.cli.output import printable, short_time
 from scenarioctl.model.jobs import EXECUTED, PAUSED, SLEEPING
 
@@ -60,29 +59,6 @@ class Printed:
                         f" as {first}: sign one of them"
                     )
         return found
-
-
-newest_options = together(
-    option("--tail", metavar="N", default="", help="Only the last N."),
-    option(
-        "--since",
-        metavar="TIME",
-        default="",
-        help="Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.",
-    ),
-)
-
-run_option = option(
-    "--run", metavar="NUMBER", default="", help="Only those of the run with this number of `job runs`."
-)
-
-state_option = option(
-    "--state",
-    metavar="STATE",
-    choices=("running", "stopped", "paused"),
-    default="",
-    help="Only those that are running, stopped or paused.",
-)
 
 
 def read_local(since: str) -> str:

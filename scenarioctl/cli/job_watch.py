@@ -11,8 +11,6 @@ import click
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import asked_for_data, emit, perform, refuse_output_file
 from scenarioctl.cli.following import Following
-from scenarioctl.cli.job_output import state_option
-from scenarioctl.cli.options import complete_jobs
 from scenarioctl.cli.output import brief_time, printable, wants_styles
 
 if TYPE_CHECKING:
@@ -32,9 +30,13 @@ _COLUMNS = ("id", "state", "last run", "result", "next run", "drafts", "failures
 _AROUND = 4
 
 
-@click.command(cls=Command, operation="jobs.list_jobs", example="scenarioctl job watch --state paused")
-@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_jobs)
-@state_option
+@click.command(
+    cls=Command,
+    operation="jobs.list_jobs",
+    arguments=("ids",),
+    without=("limit", "after"),
+    example="scenarioctl job watch --state paused",
+)
 def watch(ids: tuple[str, ...], state: str) -> None:
     """Show all jobs, or those with these ids, as they change, until Ctrl-C.
 

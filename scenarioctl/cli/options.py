@@ -1,11 +1,17 @@
-"""Options and arguments of commands, and what the shell completes for them."""
+"""Options and arguments of commands, and what the shell completes for them; those of a request are made from its fields."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.model.request_fields import FieldRow
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -77,12 +83,7 @@ def _settings() -> list[str]:
     return [each.name for each in SETTINGS]
 
 
-#: What a target of notifications begins with.
-complete_targets = _completing(lambda: ("https://", "slack+https://", "mattermost+https://", "ntfy+https://"))
 complete_settings = _completing(_settings)
-complete_jobs = _finding("job_ids")
-complete_calls = _finding("calls")
-complete_call_pallets = _finding("call_pallets")
 
 
 def complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -94,24 +95,35 @@ def complete_scopes(context: click.Context, parameter: click.Parameter, incomple
     return [f"{before}{comma}{each}" for each in SCOPES if each.startswith(last) and each not in given]
 
 
-#: Metavar -> what completes it.
+#: Unit -> what completes a value.
 COMPLETIONS: Mapping[str, Complete] = {
-    **dict.fromkeys(("FILE", "PATH|-|STRING", "FILE|-", "FILE.png"), complete_files),
-    **dict.fromkeys(("CHAIN", "[CHAIN]", "CHAIN...", "[CHAIN]..."), _finding("chains")),
-    **dict.fromkeys(("ID", "ID...", "[HEX|-|SCENARIO]"), _finding("scenario_ids")),
+    **dict.fromkeys(("FILE", "FILE|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"), complete_files),
+    "CHAIN": _finding("chains"),
     "RELAY": _finding("relays"),
+    "ID": _finding("scenario_ids"),
+    "HEX|-|SCENARIO": _finding("scenario_ids"),
+    "JOB": _finding("job_ids"),
     "ASSET": _finding("assets"),
     "PALLET": _finding("pallets"),
-    "[PALLET[.ITEM]]": _finding("items"),
+    "PALLET[.ITEM]": _finding("items"),
     "METHOD": _finding("readable_methods"),
+    "CALL PALLET": _finding("call_pallets"),
+    "CALL": _finding("calls"),
     "ZONE": _finding("time_zones"),
+    "[FORMAT+]URL": _completing(
+        lambda: ("https://", "slack+https://", "mattermost+https://", "ntfy+https://")
+    ),
     "PATH": _finding("fields"),
 }
+#: Unit -> what stands for a value of it on a command line, which also reads files and stdin.
+_METAVARS = {"HEX": "HEX|-", "PAYLOAD": "FILE"}
 
 
 def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
     """Return a click argument; its metavar tells what completes it."""
-    attributes.setdefault("shell_complete", COMPLETIONS.get(metavar))
+    unit = metavar.removesuffix("...")
+    unit = unit[1:-1] if unit.startswith("[") else unit
+    attributes.setdefault("shell_complete", COMPLETIONS.get(unit))
     return click.argument(name, metavar=metavar, **attributes)
 
 
@@ -123,15 +135,88 @@ def option(*names: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, cls=OneOption, **attributes)
 
 
-def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Return a decorator that adds several options in this order."""
+@cache
+def _operations() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads((Path(__file__).parent / "operations.json").read_bytes())
+    return table
 
-    def add(function: F) -> F:
-        for each in reversed(options):
-            function = each(function)
-        return function
 
-    return add
+def read_operation(operation: str) -> Mapping[str, Any]:
+    """Return the `fields` of an operation's request, each a `FieldRow`, and the `paths` into its answer."""
+    row: Mapping[str, Any] = _operations()[operation]
+    return row
+
+
+def request_parameters(
+    fields: Iterable["FieldRow"],
+    *,
+    arguments: Sequence[str],
+    without: Sequence[str],
+    own: Iterable[click.Parameter],
+) -> list[click.Parameter]:
+    """Return the parameters of a command for the *fields* of its request, but those in *without*.
+
+    Those in *arguments* are arguments, in this order. A parameter of the command's *own* with the name of a field stands in
+    its place.
+    """
+    by_name = {each["name"]: each for each in fields}
+    given = {str(each.name): each for each in own}
+    spelled = {
+        name: each["unit"] if name in arguments else f"--{name.replace('_', '-')}"
+        for name, each in by_name.items()
+    }
+    found = [given.pop(name) if name in given else _argument(by_name[name]) for name in arguments]
+    for name, each in by_name.items():
+        if name not in arguments and name not in without:
+            found.append(given.pop(name) if name in given else _option(each, spelled))
+    return [*found, *given.values()]
+
+
+def _argument(field: "FieldRow") -> click.Argument:
+    unit, is_list = _METAVARS.get(field["unit"], field["unit"]), field.get("list", False)
+    is_required = "default" not in field
+    return click.Argument(
+        [field["name"]],
+        metavar=(unit if is_required else f"[{unit}]") + "..." * is_list,
+        required=is_required,
+        nargs=-1 if is_list else 1,
+        shell_complete=COMPLETIONS.get(field.get("complete") or field["unit"]),
+        **({} if is_required or is_list else {"default": field["default"]}),
+    )
+
+
+def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
+    name, unit, off = field["name"], field["unit"], field.get("off")
+    pieces = field["help"].split("`")
+    # Other fields as the command line spells them.
+    pieces[1::2] = [spelled.get(piece, piece) for piece in pieces[1::2]]
+    text = "".join(pieces) + (" - reads stdin." if unit == "PAYLOAD" else "")
+    if field.get("flag"):
+        # Without a default, the absence of both says neither yes nor no.
+        choice: dict[str, Any] = {"default": None} if off else {}
+        return click.Option(
+            [f"{spelled[name]}/{off}" if off else spelled[name], name], is_flag=True, help=text, **choice
+        )
+    names = [spelled[name], *(each for each in field.get("spellings", ()) if each != spelled[name]), name]
+    metavar, complete = _METAVARS.get(unit, unit), COMPLETIONS.get(field.get("complete") or unit)
+    if field.get("repeats"):
+        default = () if field.get("list") else field["default"]
+        return click.Option(
+            names,
+            metavar=metavar,
+            help=text,
+            multiple=True,
+            shell_complete=complete,
+            callback=lambda _context, _parameter, values: list(values) or default,
+        )
+    return OneOption(
+        names,
+        metavar=metavar,
+        help=text,
+        choices=tuple(field.get("choices") or field.get("offers") or ()),
+        shell_complete=complete,
+        **({"default": field["default"]} if "default" in field else {"required": True}),
+    )
 
 
 #: Accepted before and after the command, with one meaning.
@@ -183,257 +268,3 @@ GLOBAL_OPTIONS = (
         help="Send the command to the daemon at URL: http://…, https://…, unix:///…",
     ),
 )
-
-
-#: Each field of a transfer with every spelling that is accepted for it.
-_SPELLINGS = {
-    "source": ("--source-chain", "--sourchain", "--from"),
-    "destination": ("--dest-chain", "--destchain", "--deschain", "--to"),
-    "address": ("--destination-address", "--destinationaddress"),
-}
-
-TOKENS = (
-    "TOKENS",
-    "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now: the scenario keeps this number, and each run of a job drafts it again.",
-)
-RAW = (
-    "RAW",
-    "Amount in the smallest unit (raw): 10000000000 is 1 DOT. max is all that --sender can send now.",
-)
-
-
-def transfer_options(
-    source: str, destination: str, address: str, *, amount: tuple[str, str], needed: bool = True
-) -> Callable[[F], F]:
-    """Add the fields of a transfer, called as the operation calls them; their own spelling stands first.
-
-    *amount* is the metavar and the help of the amount; with *needed* false, all may be left out.
-    """
-    presence: dict[str, Any] = {"required": True} if needed else {"default": ""}
-    unit, explained = amount
-    return together(
-        _option("source", source, metavar="CHAIN", help="Chain it leaves.", **presence),
-        _option("destination", destination, metavar="CHAIN", help="Chain it reaches.", **presence),
-        option(
-            "--assetid",
-            "--asset",
-            "assetid",
-            metavar="ASSET",
-            help="Id, symbol or location on the source chain, like 1/Here.",
-            **presence,
-        ),
-        option("--amount", metavar=unit, help=explained, **presence),
-        click.option(
-            "--allow-death/--keep-alive",
-            default=None,
-            help="Let the transfer close the sender's account, or keep it alive (default). Only within a chain, or with --amount max.",
-        ),
-        _option(
-            "address",
-            address,
-            metavar="ADDRESS",
-            help="Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.",
-            **presence,
-        ),
-    )
-
-
-#: Confirms a receiver that `transactions/keyless_accounts.py` refuses.
-yes_option = click.option(
-    "--yes",
-    is_flag=True,
-    help="Confirm a receiver without a private key, like the account of a pallet.",
-)
-#: Accepts what `transactions/simulation/recipients.py` refuses.
-accept_locked_option = click.option(
-    "--accept-locked",
-    is_flag=True,
-    help="Accept that what arrives can't all be spent at first, because a deposit limit locks it.",
-)
-accept_loss_option = click.option(
-    "--accept-loss",
-    is_flag=True,
-    help="Build it also if so little arrives that it is lost. Not with --check, which judges what arrives.",
-)
-xcm_version_option = option(
-    "--xcm-version",
-    metavar="3|4|5",
-    choices=("3", "4", "5"),
-    help="Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.",
-)
-relayer_fee_option = option(
-    "--relayer-fee",
-    metavar="ETH",
-    default="",
-    help="To Ethereum: send so much Ether of --sender along for a relayer, like 0.0003. The message then goes by Snowbridge's second protocol (V2).",
-)
-
-remote_fee_asset_option = option(
-    "--remote-fee-asset",
-    metavar="ASSET",
-    default="",
-    help="Asset of the source chain that goes along and pays for execution on the destination: its id, symbol or location. The chain is asked how much; what is left is the receiver's.",
-)
-
-
-#: The page of a list.
-page_options = together(
-    option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000)."),
-    option(
-        "--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor."
-    ),
-)
-
-#: When a job runs, and what becomes of a run.
-schedule_options = together(
-    option(
-        "--every",
-        metavar="DURATION",
-        default="",
-        help="Time between two runs, like 90s, 10m or 12h (12h in a new schedule).",
-    ),
-    option(
-        "--cron",
-        metavar="LINE",
-        default="",
-        help="Instead of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
-    ),
-    option(
-        "--timezone",
-        metavar="ZONE",
-        default="",
-        help="Time zone of --cron, like Europe/Berlin (UTC in a new schedule).",
-    ),
-    option("--jitter", metavar="DURATION", default="", help="Delay each run by a random time up to this."),
-    option(
-        "--overlap",
-        metavar="POLICY",
-        choices=("skip", "queue"),
-        default="",
-        help="If a run is still in progress when the next is due: skip it, as a new schedule does, or queue one.",
-    ),
-    option(
-        "--catchup",
-        metavar="DURATION",
-        default="",
-        help="After downtime, skip runs that are later than this (1m in a new schedule).",
-    ),
-    option(
-        "--pause-after",
-        metavar="N",
-        default="",
-        help="Pause after this many failed runs in a row (0, in a new schedule: never).",
-    ),
-    option(
-        "--timeout",
-        metavar="DURATION",
-        default="",
-        help="End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).",
-    ),
-    click.option(
-        "--notify",
-        metavar="[FORMAT+]URL",
-        shell_complete=complete_targets,
-        multiple=True,
-        callback=lambda _context, _parameter, value: list(value) or "",
-        help="Also send notifications of this job to URL: as JSON, or in a format like slack+URL or ntfy+URL; may be repeated. none removes those of the job.",
-    ),
-)
-
-#: What is sold, what for, how much and by which way.
-swap_options = together(
-    option(
-        "--assetin",
-        "--asset-in",
-        "assetin",
-        metavar="ASSET",
-        required=True,
-        help="Id, symbol or location of the asset sold.",
-    ),
-    option(
-        "--assetout",
-        "--asset-out",
-        "assetout",
-        metavar="ASSET",
-        required=True,
-        help="Id, symbol or location of the asset received.",
-    ),
-    option(
-        "--amount",
-        metavar="TOKENS",
-        required=True,
-        help="Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.",
-    ),
-    option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1)."),
-    option(
-        "--route",
-        metavar="HOPS",
-        help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.",
-    ),
-    option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."),
-)
-
-
-#: What pays the fee: a field of a signature, and of a check.
-fee_asset_option = option(
-    "--fee-asset",
-    metavar="ASSET",
-    default="",
-    help="Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by tx payload and tx check of a transaction.",
-)
-
-#: What a signature covers: the fields of `operations/signing_fields.py: Signer`, in its order.
-signer_options = together(
-    option("--sender", metavar="ADDRESS", default="", help="Account that will sign: SS58 or 0x public key."),
-    option(
-        "--nonce",
-        metavar="N",
-        help="The sender's nonce. Read from the chain; required with --offline.",
-    ),
-    option(
-        "--era",
-        metavar="ERA",
-        choices=("immortal",),
-        default="",
-        help="immortal, a period in blocks, or the era's 0x hex. Default: 64; with --offline immortal, or 64 with --block and --block-hash.",
-    ),
-    option(
-        "--block",
-        metavar="N",
-        help="Number of the block that a mortal era starts from. Default: the finalized block.",
-    ),
-    option(
-        "--block-hash",
-        metavar="0xHASH",
-        default="",
-        help="Hash of that block. Read from the chain; required with --offline and a mortal era.",
-    ),
-    option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
-    fee_asset_option,
-    option(
-        "--metadata-hash",
-        metavar="auto|off|0xHASH",
-        choices=("auto", "off"),
-        default="",
-        help="Commit the signature to the runtime's metadata (CheckMetadataHash); auto computes its hash. "
-        "Default: auto if the connected chain supports it; with --offline off.",
-    ),
-    option("--genesis", metavar="0xHASH", default="", help="Override the chain's genesis hash."),
-)
-
-#: The form of the output, and what a payload needs.
-transaction_options = together(
-    option(
-        "--output-format",
-        metavar="FORM",
-        choices=("extrinsic", "call", "payload"),
-        default="extrinsic",
-        help="extrinsic (default, bare, read by wallets), call (only the call data) or payload (what the sender signs).",
-    ),
-    signer_options,
-)
-
-
-def _option(kind: str, field: str, **attributes: Any) -> Callable[[F], F]:
-    own = "--" + field.replace("_", "-")
-    return option(own, *(each for each in _SPELLINGS[kind] if each != own), field, **attributes)

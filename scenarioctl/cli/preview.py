@@ -9,55 +9,39 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import asked_for_data, emit, perform, tell, warn
-from scenarioctl.cli.options import argument, option, together
+from scenarioctl.cli.options import option
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 
 _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
 
 
-#: Where the picture goes, and what it looks like.
-picture_options = together(
-    option(
+def picture_options(function: Any) -> Any:
+    """Add the options that say where a picture goes; its file's name tells the format."""
+    output = option(
         "--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout."
-    ),
-    option(
+    )
+    form = option(
         "--format",
         metavar="FORMAT",
         choices=("png", "svg", "text"),
         help="png, svg or text, if the name of FILE doesn't tell.",
-    ),
-    option(
-        "--theme",
-        metavar="THEME",
-        choices=("light", "dark"),
-        default="light",
-        help="light (default) or dark.",
-    ),
-    option(
-        "--width",
-        metavar="N",
-        default="",
-        help="Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000.",
-    ),
-    click.option(
-        "--compact", is_flag=True, help="Leave out the chains that the card of a transfer or a swap names."
-    ),
-    option(
+    )
+    draw = option(
         "--draw",
         metavar="WAY",
         choices=WAYS,
         help="How this terminal shows pictures: kitty, iterm2, or text.",
-    ),
-)
+    )
+    return output(form(draw(function)))
 
 
 @click.command(
     cls=Command,
     operation="previews.preview_scenario",
+    arguments=("scenario_id",),
     example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
 )
-@argument("scenario_id", metavar="ID")
 @picture_options
 def preview(output: str | None, format: str | None, draw: str | None, **fields: Any) -> None:
     """Draw a scenario on the terminal or into a file.

@@ -21,7 +21,7 @@ from scenarioctl.cli.execution import (
     tell,
     warn,
 )
-from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.options import option
 from scenarioctl.cli.output import draw_json, printable
 from scenarioctl.errors import (
     ChainRefused,
@@ -49,21 +49,11 @@ STOOD_SECONDS = 30.0
 @click.command(
     cls=Command,
     operation="queries.query_chain",
+    arguments=("chain", "pallet_name", "method_name", "params"),
     example="scenarioctl query polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
     "  scenarioctl query assetHub Assets Metadata --limit 20\n"
     "  scenarioctl query polkadot Balances ExistentialDeposit\n"
     "  scenarioctl query polkadot Core version",
-)
-@argument("chain", metavar="CHAIN")
-@argument("pallet_name", metavar="PALLET")
-@argument("method_name", metavar="METHOD")
-@click.argument("params", metavar="[PARAM]...", nargs=-1)
-@option("--block", metavar="BLOCK", default="", help="Read at this block, a hash or a number.")
-@option(
-    "--limit",
-    metavar="NUMBER",
-    default=100,
-    help="At most this many entries of a map (default 100, up to 10000).",
 )
 @click.option(
     "--watch",

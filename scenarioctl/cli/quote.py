@@ -7,7 +7,6 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.options import option, swap_options
 from scenarioctl.cli.output import draw_facts
 
 
@@ -16,13 +15,6 @@ from scenarioctl.cli.output import draw_facts
     operation="swap_quotes.quote_swap",
     example="scenarioctl quote --assetin DOT --assetout HDX --amount 2\n"
     "  scenarioctl quote --assetin DOT --assetout HDX --amount 2 --field min_amount_out",
-)
-@swap_options
-@option(
-    "--sender",
-    metavar="ADDRESS",
-    default="",
-    help="Account that would swap. The quote is compared with its dry run.",
 )
 def quote(**fields: Any) -> None:
     """Ask the exchange chain what a swap would buy now.

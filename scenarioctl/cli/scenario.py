@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, show_check, show_meaning
+from scenarioctl.cli.check_report import show_check, show_meaning
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     IMPORT_LIMIT,
@@ -22,7 +22,7 @@ from scenarioctl.cli.execution import (
     tell,
     warn_or_refuse,
 )
-from scenarioctl.cli.options import argument, option, page_options, transaction_options, yes_option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
@@ -37,10 +37,9 @@ _FLOW = "scenario_changes.scenario_flow"
 @click.command(
     cls=Command,
     operation="scenario_changes.rename_scenario",
+    arguments=("id", "name"),
     example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
 )
-@argument("id", metavar="ID")
-@argument("name", metavar="NAME")
 def rename(**fields: Any) -> None:
     """Give a scenario a name, for lists and --search. An empty name removes it. The id is printed."""
     print_answer(perform(**fields), plain="id")
@@ -49,11 +48,9 @@ def rename(**fields: Any) -> None:
 @click.command(
     cls=Command,
     operation="scenario_changes.tag_scenario",
+    arguments=("id", "tags"),
     example="scenarioctl scenario tag 3kf9Qz7aB treasury monthly --remove draft",
 )
-@argument("id", metavar="ID")
-@click.argument("tags", metavar="[TAG]...", nargs=-1)
-@click.option("--remove", metavar="TAG", multiple=True, help="Remove this tag; may be repeated.")
 def tag(**fields: Any) -> None:
     """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one per line."""
     answer = perform(**fields).answer
@@ -68,11 +65,8 @@ def _print_lines(lines: list[str]) -> None:
 @click.command(
     cls=Command,
     operation="scenario_changes.duplicate_scenario",
+    arguments=("id",),
     example="scenarioctl scenario duplicate 3kf9Qz7aB --name 'Rent of the second office'",
-)
-@argument("id", metavar="ID")
-@option(
-    "--name", metavar="NAME", help="Name of the copy (default: the name of the scenario, followed by (copy))."
 )
 def duplicate(**fields: Any) -> None:
     """Store a copy of a scenario, without its job, and print the id of the copy.
@@ -82,16 +76,12 @@ def duplicate(**fields: Any) -> None:
     print_answer(perform(**fields), plain="id")
 
 
-@click.command(cls=Command, operation=_FLOW, example="scenarioctl scenario flow 3kf9Qz7aB > rent.toml")
-@argument("id", metavar="ID")
-@option(
-    "--syntax",
-    metavar="toml|json",
-    choices=("toml", "json"),
-    default="toml",
-    help="Syntax of the file: toml (default) or json.",
+@click.command(
+    cls=Command,
+    operation=_FLOW,
+    arguments=("id",),
+    example="scenarioctl scenario flow 3kf9Qz7aB > rent.toml",
 )
-@click.option("--or-diagram", is_flag=True, help="Print the diagram as JSON if a flow file cannot hold it.")
 def flow(**fields: Any) -> None:
     """Print a scenario as a flow file, as scenario edit opens it."""
     print_flow(**fields)
@@ -105,20 +95,15 @@ def print_flow(**fields: Any) -> None:
 @click.command(
     cls=Command,
     operation="scenario_changes.replace_scenario",
+    arguments=("id",),
+    without=("content",),
     example="scenarioctl scenario edit 3kf9Qz7aB --file rent.toml",
 )
-@argument("id", metavar="ID")
 @option(
     "--file",
     "-f",
     metavar="FILE",
     help="Take the new version from a flow file or a diagram, without an editor; - reads stdin.",
-)
-@option(
-    "--revision",
-    metavar="REVISION",
-    default="",
-    help="Replace only this version, as scenario show --json names it.",
 )
 def edit(id: str, file: str | None, revision: str) -> None:
     """Change a scenario in your editor ($VISUAL or $EDITOR), and print its id.
@@ -162,27 +147,6 @@ def scenario() -> None:
     "list",
     operation="scenarios.list_scenarios",
     example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
-)
-@page_options
-@option("--chain", metavar="CHAIN", default="", help="Only scenarios that use this chain.")
-@option("--tag", metavar="TAG", default="", help="Only scenarios that have this tag.")
-@option(
-    "--search",
-    metavar="TEXT",
-    default="",
-    help="Only scenarios whose name, summary or id contains this text.",
-)
-@option(
-    "--sort",
-    metavar="KEY",
-    choices=("created", "id", "summary"),
-    default="created",
-    help="Sort by created (default), id or summary.",
-)
-@click.option(
-    "--descending/--ascending",
-    default=None,
-    help="Last first, or first first. Default: the newest first, or from A to Z.",
 )
 def list_(**fields: Any) -> None:
     """List the stored scenarios, the newest first: id, date, what it does.
@@ -231,8 +195,7 @@ def _label(value: str | Sequence[str] | None) -> str:
     return (value if isinstance(value, str) else " ".join(value)) if value else ""
 
 
-@scenario.command(operation="scenarios.show_scenario")
-@argument("id", metavar="ID")
+@scenario.command(operation="scenarios.show_scenario", arguments=("id",))
 def show(**fields: Any) -> None:
     """Show the steps of a scenario and their problems."""
     view = perform(**fields)
@@ -253,8 +216,13 @@ def show(**fields: Any) -> None:
     print_answer(view, draw=draw)
 
 
-@click.command("info", cls=Command, operation="scenarios.scenario_info", example="scenarioctl info 3kf9Qz7aB")
-@argument("id", metavar="ID")
+@click.command(
+    "info",
+    cls=Command,
+    operation="scenarios.scenario_info",
+    arguments=("id",),
+    example="scenarioctl info 3kf9Qz7aB",
+)
 def info(**fields: Any) -> None:
     """Summarize a scenario in one line."""
     print_answer(perform(**fields), plain="result")
@@ -268,15 +236,9 @@ for each in (rename, tag, duplicate, edit, flow):
 
 @scenario.command(
     operation="scenarios.full_scenario_info",
+    arguments=("id",),
     example="scenarioctl --offline scenario full 3kf9Qz7aB\n"
     "  scenarioctl --offline scenario full 3kf9Qz7aB --step 1 --field tx",
-)
-@argument("id", metavar="ID")
-@option(
-    "--step",
-    metavar="N",
-    default="",
-    help="Draft only this transaction: its number among those of the scenario, or the id of its node.",
 )
 @click.option(
     "--all",
@@ -284,9 +246,6 @@ for each in (rename, tag, duplicate, edit, flow):
     is_flag=True,
     help="Print all transactions: on a terminal with their facts, else one to a line.",
 )
-@yes_option
-@check_option
-@transaction_options
 def full(every: bool, **fields: Any) -> None:
     """Describe and draft the first transaction of a scenario, or the one of --step.
 
@@ -316,12 +275,9 @@ def full(every: bool, **fields: Any) -> None:
 
 @scenario.command(
     operation="scenario_batches.batch_scenario",
+    arguments=("id",),
     example="scenarioctl scenario batch 3kf9Qz7aB --check --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
-@argument("id", metavar="ID")
-@yes_option
-@check_option
-@transaction_options
 def batch(**fields: Any) -> None:
     """Draft all transactions of a scenario as one, with one signature.
 
@@ -358,10 +314,12 @@ def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
 
 
 @scenario.command(
-    "import", operation="scenarios.import_scenario", example="scenarioctl scenario import diagram.json"
+    "import",
+    operation="scenarios.import_scenario",
+    without=("url",),
+    example="scenarioctl scenario import diagram.json",
 )
 @argument("source", metavar="PATH|-|STRING")
-@option("--id", metavar="ID", default="", help="Id to store it under (default: a new one).")
 def import_(source: str, **fields: Any) -> None:
     """Store a diagram of the web editor, and print its id.
 
@@ -440,9 +398,10 @@ def _read_source(source: str) -> str:
 
 
 @scenario.command(
-    operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json"
+    operation="scenarios.export_scenario",
+    arguments=("id",),
+    example="scenarioctl scenario export 3kf9Qz7aB --as json",
 )
-@argument("id", metavar="ID")
 @option(
     "--as",
     "form",
@@ -466,7 +425,9 @@ def export(form: str, **fields: Any) -> None:
 
 
 @scenario.command(
-    operation="scenarios.delete_scenario", example="scenarioctl scenario delete --yes lnr8CfoQX hLhmE6m0j"
+    operation="scenarios.delete_scenario",
+    without=("id",),
+    example="scenarioctl scenario delete --yes lnr8CfoQX hLhmE6m0j",
 )
 @argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")

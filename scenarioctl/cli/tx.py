@@ -6,35 +6,17 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, draw_check, show_check, show_meaning
+from scenarioctl.cli.check_report import draw_check, show_check, show_meaning
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     TX_LIMIT,
     asked_for_data,
     perform,
     print_answer,
-    read_payload,
     read_text,
-    read_tx,
     tell,
 )
-from scenarioctl.cli.options import (
-    RAW,
-    accept_locked_option,
-    argument,
-    complete_call_pallets,
-    complete_calls,
-    complete_jobs,
-    fee_asset_option,
-    option,
-    relayer_fee_option,
-    remote_fee_asset_option,
-    signer_options,
-    transaction_options,
-    transfer_options,
-    xcm_version_option,
-    yes_option,
-)
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
 from scenarioctl.errors import NotFound
 
@@ -46,53 +28,23 @@ def tx() -> None:
 
 @tx.command(
     operation="decoded_transactions.decode_transaction",
+    arguments=("tx",),
     example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot",
 )
-@click.argument("tx", metavar="HEX|-")
-@option("--chain", metavar="CHAIN", required=True, help="Chain of the transaction.")
-def decode(tx: str, **fields: Any) -> None:
+def decode(**fields: Any) -> None:
     """Decode a transaction: an extrinsic, signed or not, or call data."""
-    result = perform(tx=read_tx(tx), **fields)
+    result = perform(**fields)
     print_answer(result, draw=lambda: draw_json(result.answer))
 
 
 @tx.command(
     operation="decoded_transactions.transaction_payload",
+    arguments=("tx",),
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
     "  scenarioctl tx payload 3kf9Qz7aB --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
 @argument("tx", metavar="[HEX|-|SCENARIO]", default="")
-@option("--chain", metavar="CHAIN", default="", help="Chain of HEX. A scenario and a draft have their own.")
-@option("--scenario", metavar="ID", default="", help="The same as SCENARIO, for an id that looks like hex.")
-@option(
-    "--step",
-    metavar="N",
-    default="",
-    help="Which transaction of the scenario (default the first): its number, or the id of its node.",
-)
-@yes_option
-@option(
-    "--job",
-    metavar="ID",
-    shell_complete=complete_jobs,
-    default="",
-    help="Take the transaction from the mempool of this job.",
-)
-@option(
-    "--draft",
-    metavar="SEQ",
-    default="",
-    help="With --job: the draft, by its seq in job mempool (default the newest).",
-)
-@signer_options
-@option(
-    "--crypto",
-    metavar="KIND",
-    choices=("sr25519", "ed25519"),
-    default="sr25519",
-    help="Key type of the sender, for Polkadot Vault: sr25519 (default) or ed25519.",
-)
 @click.option(
     "--qr", is_flag=True, help="Draw the QR code for Polkadot Vault instead of printing the answer."
 )
@@ -118,7 +70,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     if tx != "-" and not fields["chain"] and not fields["scenario"] and tx[:2] not in ("0x", "0X"):
         # Hex needs its chain, so that this can only be an id.
         tx, fields["scenario"] = "", tx
-    result = perform(tx=read_tx(tx), **fields)
+    result = perform(tx=tx, **fields)
     structured = asked_for_data()
     frames: Sequence[bytes] = ()
     if qr or qr_file is not None:
@@ -141,21 +93,12 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 
 @tx.command(
     operation="transaction_checks.check_transaction",
+    arguments=("tx",),
     example="scenarioctl tx check --from polkadot --to assetHub --assetid DOT --amount 15000000000 \\\n"
     "    --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
-@click.argument("tx", metavar="[HEX|-]", default="")
-@option("--chain", metavar="CHAIN", default="", help="Chain of HEX.")
-@option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
-@transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
-@yes_option
-@accept_locked_option
-@xcm_version_option
-@relayer_fee_option
-@remote_fee_asset_option
-@fee_asset_option
-def check(tx: str, **fields: Any) -> None:
+def check(**fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
     Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if the verdict is
@@ -163,7 +106,7 @@ def check(tx: str, **fields: Any) -> None:
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
-    result = perform(tx=read_tx(tx), **fields)
+    result = perform(**fields)
     print_answer(result, draw=lambda: draw_check(result.answer))
     verdict = result.answer["verdict"]
     if verdict != "ok":
@@ -173,52 +116,26 @@ def check(tx: str, **fields: Any) -> None:
 
 @tx.command(
     operation="signed_transactions.assemble_transaction",
+    arguments=("tx",),
     example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
     "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
 )
-@click.argument("tx", metavar="[HEX|-]", default="")
-@option(
-    "--chain", metavar="CHAIN", default="", help="Chain it is signed for. Not needed if --payload names it."
-)
-@option(
-    "--payload",
-    metavar="FILE",
-    help="The answer of tx payload, or SignerPayloadJSON. - reads stdin.",
-)
-@option("--signature", metavar="0xHEX", default="", help="The signature, made by any wallet.")
-@option(
-    "--signed-transaction",
-    metavar="HEX|-",
-    default="",
-    help="In place of --signature: the whole transaction, as some wallets return it. It is refused unless it is what was to be signed.",
-)
-@option(
-    "--scheme",
-    metavar="KIND",
-    choices=("sr25519", "ed25519", "ecdsa", "ethereum"),
-    default="",
-    help="sr25519, ed25519, ecdsa or ethereum. Default: the one that matches.",
-)
-@signer_options
-def assemble(tx: str, payload: str | None, signed_transaction: str, **fields: Any) -> None:
+def assemble(**fields: Any) -> None:
     """Join a transaction and its signature, and print the signed transaction.
 
     Pass what was to be signed: --payload, the payload's hex, or the transaction with the options that made its payload.
     A signature that does not match is refused, and so is a whole signed transaction of anything else: another call,
     signer, nonce, era, tip, fee asset or metadata hash.
     """
-    given = read_payload(payload, field="payload")
-    signed = read_tx(signed_transaction, field="signed_transaction")
-    print_answer(perform(tx=read_tx(tx), payload=given, signed_transaction=signed, **fields), plain="tx")
+    print_answer(perform(**fields), plain="tx")
 
 
 @tx.command(
     operation="transaction_status.transaction_status",
+    arguments=("chain", "hash"),
     example="scenarioctl tx status polkadot 0x5c1b… --field state",
 )
-@argument("chain", metavar="CHAIN")
-@argument("hash", metavar="HASH")
 def status(**fields: Any) -> None:
     """Show what became of a sent transaction, by its hash.
 
@@ -231,45 +148,10 @@ def status(**fields: Any) -> None:
 @click.command(
     cls=Command,
     operation="broadcasts.broadcast",
+    arguments=("chain", "tx"),
     example="scenarioctl broadcast polkadot 0x45028400… --wait in-block",
 )
-@argument("chain", metavar="CHAIN")
-@click.argument("tx", metavar="TX|-")
-@option(
-    "--wait",
-    metavar="STATE",
-    choices=("in-block", "finalized"),
-    default="",
-    help="Wait until it is in-block or finalized, and print what it did there.",
-)
-@option(
-    "--job",
-    metavar="ID",
-    shell_complete=complete_jobs,
-    default="",
-    help="With --draft: the job whose draft was signed. The draft is marked as sent.",
-)
-@option("--draft", metavar="SEQ", default="", help="The draft that was signed, by its seq in job mempool.")
-@option(
-    "--scenario",
-    metavar="ID",
-    default="",
-    help="The scenario whose transaction was signed. It is then known as sent.",
-)
-@option(
-    "--step",
-    metavar="N",
-    default="",
-    help="With --scenario: which of its transactions (default the first): its number, the id of its node, or all for those of scenario batch.",
-)
-@option(
-    "--expect",
-    metavar="FILE",
-    help="What was to be signed: the answer of tx payload, or SignerPayloadJSON. Anything else is not sent. - reads stdin.",
-)
-@click.option("--again", is_flag=True, help="Send once more what was sent before, if no block has it.")
-@option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
-def broadcast(tx: str, expect: str | None, **fields: Any) -> None:
+def broadcast(**fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
     It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
@@ -278,9 +160,8 @@ def broadcast(tx: str, expect: str | None, **fields: Any) -> None:
     """
     from scenarioctl.cli.progress import shown_progress
 
-    tx, payload = read_tx(tx), read_payload(expect, field="expect")
     with shown_progress() if fields["wait"] else nullcontext():
-        result = perform(tx=tx, expect=payload, **fields)
+        result = perform(**fields)
     answer = result.answer
     if "block" not in answer:
         print_answer(result, plain="hash")
@@ -331,16 +212,11 @@ def _say_arrival(arrival: Mapping[str, Any]) -> str:
 @click.command(
     cls=Command,
     operation="calls.build_call",
+    arguments=("chain", "pallet", "method", "args"),
     example="scenarioctl --offline call polkadot System remark hello\n"
     "  scenarioctl --offline call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
     "  scenarioctl --offline call polkadot Utility as_derivative 3 @call.hex",
 )
-@argument("chain", metavar="CHAIN")
-@argument("pallet", metavar="PALLET", shell_complete=complete_call_pallets)
-@argument("method", metavar="METHOD", shell_complete=complete_calls)
-@click.argument("args", metavar="[ARG]...", nargs=-1)
-@check_option
-@transaction_options
 def call(args: tuple[str, ...], **fields: Any) -> None:
     """Build the unsigned transaction of any call of a chain.
 
@@ -358,20 +234,11 @@ def call(args: tuple[str, ...], **fields: Any) -> None:
 @click.command(
     cls=Command,
     operation="calls.batch_calls",
+    arguments=("chain", "calls"),
     example="scenarioctl --offline batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
     "  scenarioctl --offline batch assetHub @calls.txt --kind force-batch",
 )
-@argument("chain", metavar="CHAIN")
 @click.argument("calls", metavar="[HEX|@FILE|-]...", nargs=-1)
-@option(
-    "--kind",
-    metavar="KIND",
-    choices=("batch-all", "batch", "force-batch"),
-    default="batch-all",
-    help="batch-all (default: all or nothing), batch (ends at the first call that fails) or force-batch (goes on after it).",
-)
-@check_option
-@transaction_options
 def batch(calls: tuple[str, ...], **fields: Any) -> None:
     """Join several calls in one unsigned transaction.
 

@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table, read_text
-from scenarioctl.cli.options import argument, complete_targets
+from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import dump_json, short_time
 
 #: Larger than any event that is taken: the setting webhook_limit says what is.
@@ -20,9 +20,9 @@ def webhook() -> None:
 
 @webhook.command(
     operation="webhooks.post_event",
+    arguments=("uuid", "content"),
     example="""echo '{"amount": 5}' | scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
 )
-@click.argument("uuid", metavar="UUID")
 @argument("content", metavar="FILE|-")
 def post(uuid: str, content: str) -> None:
     """Post an event, JSON in a file or on stdin (-), to the waiting scenarios; print its number."""
@@ -32,8 +32,7 @@ def post(uuid: str, content: str) -> None:
     print_answer(perform(uuid=uuid, content=value), plain="id")
 
 
-@webhook.command("list", operation="webhooks.list_events")
-@click.argument("uuid", metavar="UUID")
+@webhook.command("list", operation="webhooks.list_events", arguments=("uuid",))
 def list_(**fields: Any) -> None:
     """List the stored events of a webhook, oldest first: number, date, content."""
     answer = perform(**fields).answer
@@ -44,8 +43,9 @@ def list_(**fields: Any) -> None:
     )
 
 
-@webhook.command(operation="webhooks.replay_event", example="scenarioctl webhook replay 17")
-@click.argument("id", metavar="EVENT")
+@webhook.command(
+    operation="webhooks.replay_event", arguments=("id",), example="scenarioctl webhook replay 17"
+)
 def replay(**fields: Any) -> None:
     """Post the content of an earlier event again, as a new one; print its number."""
     print_answer(perform(**fields), plain="id")
@@ -58,9 +58,9 @@ def notify() -> None:
 
 @notify.command(
     operation="notifications.send_test_notification",
+    arguments=("target",),
     example="scenarioctl notify test slack+https://hooks.slack.com/services/…",
 )
-@argument("target", metavar="[[FORMAT+]URL]", default="", shell_complete=complete_targets)
 def test(**fields: Any) -> None:
     """Send a test notification now, to a URL or to all targets of the setting `notify`.
 

@@ -4,22 +4,9 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import check_option, show_check, show_meaning
+from scenarioctl.cli.check_report import show_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table
-from scenarioctl.cli.options import (
-    RAW,
-    accept_locked_option,
-    accept_loss_option,
-    argument,
-    option,
-    relayer_fee_option,
-    remote_fee_asset_option,
-    transaction_options,
-    transfer_options,
-    xcm_version_option,
-    yes_option,
-)
 from scenarioctl.cli.output import draw_table
 
 
@@ -33,15 +20,6 @@ def xcm() -> None:
     example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --assetid DOT \\\n"
     "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW)
-@yes_option
-@accept_locked_option
-@accept_loss_option
-@xcm_version_option
-@relayer_fee_option
-@remote_fee_asset_option
-@check_option
-@transaction_options
 def asset_transfer(**fields: Any) -> None:
     """Print the unsigned transaction that sends an asset to another chain."""
     result = perform(**fields)
@@ -51,22 +29,9 @@ def asset_transfer(**fields: Any) -> None:
 
 @xcm.command(
     operation="asset_traps.find_trapped_assets",
+    arguments=("chain",),
     example="scenarioctl xcm trapped assetHub --address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
     "  scenarioctl xcm trapped assetHub --block 9000000 --blocks 200",
-)
-@argument("chain", metavar="CHAIN")
-@option(
-    "--address",
-    metavar="ADDRESS",
-    default="",
-    help="Only what this account can claim: SS58 with any prefix, or 0x hex.",
-)
-@option("--block", metavar="BLOCK", default="", help="Last block to search, a hash or a number.")
-@option(
-    "--blocks",
-    metavar="N",
-    default="",
-    help="Search so many blocks, up to 1000. Default: only --block; without it the newest 64.",
 )
 def trapped(**fields: Any) -> None:
     """List the assets that were trapped on a chain, and who can claim them.
@@ -84,31 +49,10 @@ def trapped(**fields: Any) -> None:
 
 @xcm.command(
     operation="asset_traps.claim_assets",
+    arguments=("chain",),
     example="scenarioctl xcm claim assetHub --trapped-in 9000000 --check \\\n"
     "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@argument("chain", metavar="CHAIN")
-@option(
-    "--trapped-in",
-    metavar="BLOCK",
-    required=True,
-    help="Block in which the assets were trapped, a hash or a number.",
-)
-@option(
-    "--hash",
-    metavar="0xHASH",
-    default="",
-    help="Hash of the assets, if several of the sender were trapped in that block.",
-)
-@option(
-    "--beneficiary",
-    metavar="ADDRESS",
-    default="",
-    help="Who receives them. Default: the account that claims.",
-)
-@yes_option
-@check_option
-@transaction_options
 def claim(**fields: Any) -> None:
     """Build the unsigned transaction that claims trapped assets.
 
@@ -125,15 +69,10 @@ def hrmp() -> None:
     """Show the HRMP channels between parachains."""
 
 
-@hrmp.command(operation="channels.open_channels", example="scenarioctl hrmp openchannels polkadot 2034")
-@argument("relay", metavar="RELAY")
-@click.argument("paraid", metavar="PARAID")
-@option(
-    "--direction",
-    metavar="WAY",
-    choices=("ingress", "egress", "both"),
-    default="both",
-    help="ingress (senders to PARAID), egress (its receivers), or both (default).",
+@hrmp.command(
+    operation="channels.open_channels",
+    arguments=("relay", "paraid"),
+    example="scenarioctl hrmp openchannels polkadot 2034",
 )
 def openchannels(**fields: Any) -> None:
     """List the parachains with open channels to or from PARAID."""
