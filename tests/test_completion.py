@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import BashComplete, CompletionItem
 
-from scenarioctl.cli.completion import SHELLS
+from scenarioctl.cli.about import SHELLS
 from scenarioctl.cli.completions import MOST, find_ids
 from scenarioctl.cli.main import cli
 from scenarioctl.stores.sqlite.store import SqliteStore

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from scenarioctl.cli import following, query, remote
+from scenarioctl.cli import job_output, query, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -855,8 +855,8 @@ def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
 def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
     scenarioctl: Run, script: Script, closed_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK", 0)
-    monkeypatch.setattr(following, "PATIENCE", 0.05)
+    monkeypatch.setattr(job_output, "LOOK", 0)
+    monkeypatch.setattr(job_output, "PATIENCE", 0.05)
     script.first = [{"success": True, "result": ["one"], "next": "1"}, *[Gone] * 1000]
 
     ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)

@@ -12,7 +12,7 @@ import click
 from click_man.core import generate_man_page
 
 from scenarioctl import __version__
-from scenarioctl.cli.completion import SHELLS, completion_script, user_path
+from scenarioctl.cli.about import SHELLS, completion_script, user_path
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS

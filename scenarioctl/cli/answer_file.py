@@ -11,9 +11,8 @@ from pathlib import Path
 import click
 
 from scenarioctl.cli.output import printable, say
-from scenarioctl.cli.pictures import write_whole
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.files import reason_of
+from scenarioctl.files import atomic_write, reason_of
 
 
 @contextmanager
@@ -66,3 +65,18 @@ def _write(path: str, written: BytesIO, *, quiet: bool) -> None:
     write_whole(path, written.getvalue(), field="output")
     if not quiet:
         say(printable(f"Wrote {path}"))
+
+
+def write_whole(path: str, data: bytes, *, field: str) -> None:
+    """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            # A device or a pipe cannot be replaced; a folder says so itself.
+            target.write_bytes(data)
+            return
+        atomic_write(target, data, mode=0o666)
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(
+            field=field, value=path, limit=200, problem=f"cannot be written: {reason_of(error)}"
+        ) from None

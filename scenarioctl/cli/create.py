@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, read_text
 from scenarioctl.cli.options import option
+from scenarioctl.cli.reports import show_check
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.

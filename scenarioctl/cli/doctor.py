@@ -334,7 +334,7 @@ def check_clock(app: "Application", block: tuple[str, float] | None, date: float
 
 
 def check_completion() -> HealthCheck:
-    from scenarioctl.cli.completion import SHELLS, user_path
+    from scenarioctl.cli.about import SHELLS, user_path
 
     shell = Path(os.environ.get("SHELL", "")).name
     if shell not in SHELLS:

@@ -1,4 +1,4 @@
-"""`scenarioctl job`: run a scenario again and again, and look at what becomes of it."""
+"""`scenarioctl job`, which runs scenarios again and again, `webhook`, the inbox of webhook steps, and `notify`."""
 
 import sys
 import time
@@ -16,23 +16,27 @@ from scenarioctl.cli.execution import (
     perform,
     print_answer,
     print_table,
+    read_text,
     refuse_output_file,
     tell,
     warn,
 )
-from scenarioctl.cli.following import LOOK, Following
 from scenarioctl.cli.job_output import (
+    LOOK,
+    Following,
     LogPrinter,
     Printed,
     print_drafts,
     read_local,
+    watch,
 )
-from scenarioctl.cli.job_watch import watch
+from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import (
     brief_duration,
     brief_time,
     draw_facts,
     draw_table,
+    dump_json,
     say,
     short_time,
 )
@@ -291,3 +295,68 @@ def _answer(fields: dict[str, Any]) -> Any:
 def _tells(line: str, error: str) -> bool:
     """Return whether *line* of a log says what the error says that follows it."""
     return line == error or line.startswith(f"{RUN_FAILED}: ")
+
+
+#: Larger than any event that is taken: the setting webhook_limit says what is.
+_CONTENT_LIMIT = 16 * 1024 * 1024
+
+
+@click.group(cls=Group)
+def webhook() -> None:
+    """Post, list and replay the events of webhook steps."""
+
+
+@webhook.command(
+    operation="webhooks.post_event",
+    arguments=("uuid", "content"),
+    example="""echo '{"amount": 5}' | scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
+)
+@argument("content", metavar="FILE|-")
+def post(uuid: str, content: str) -> None:
+    """Post an event, JSON in a file or on stdin (-), to the waiting scenarios; print its number."""
+    from scenarioctl.formats.documents import parse_json
+
+    value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
+    print_answer(perform(uuid=uuid, content=value), plain="id")
+
+
+@webhook.command("list", operation="webhooks.list_events", arguments=("uuid",))
+def list_events(**fields: Any) -> None:
+    """List the stored events of a webhook, oldest first: number, date, content."""
+    answer = perform(**fields).answer
+    print_table(
+        answer,
+        ("event", "received", "content"),
+        ((each["id"], short_time(each["received"]), dump_json(each["content"])) for each in answer["events"]),
+    )
+
+
+@webhook.command(
+    operation="webhooks.replay_event", arguments=("id",), example="scenarioctl webhook replay 17"
+)
+def replay(**fields: Any) -> None:
+    """Post the content of an earlier event again, as a new one; print its number."""
+    print_answer(perform(**fields), plain="id")
+
+
+@click.group(cls=Group)
+def notify() -> None:
+    """Test the delivery of job notifications."""
+
+
+@notify.command(
+    operation="notifications.send_test_notification",
+    arguments=("target",),
+    example="scenarioctl notify test slack+https://hooks.slack.com/services/…",
+)
+def test(**fields: Any) -> None:
+    """Send a test notification now, to a URL or to all targets of the setting `notify`.
+
+    FORMAT is json (default), slack, mattermost or ntfy. The exit code is 5 if one is not delivered.
+    """
+    answer = perform(**fields).answer
+    print_table(
+        answer,
+        ("delivered to", "milliseconds"),
+        ((each["target"], each["milliseconds"]) for each in answer["deliveries"]),
+    )

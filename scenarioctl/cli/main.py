@@ -27,23 +27,23 @@ COMMANDS = {
     "broadcast": ("tx", "broadcast", "Send a signed transaction to its chain."),
     "call": ("tx", "call", "Build the unsigned transaction of any call."),
     "chain": ("chain", "chain", "List, show, check and refresh the known chains."),
-    "completion": ("completion", "completion", "Complete commands in bash, zsh and fish."),
+    "completion": ("about", "completion", "Complete commands in bash, zsh and fish."),
     "config": ("config", "config", "Show and change the settings."),
-    "contract": ("contract", "contract", "Describe ink! smart contracts."),
+    "contract": ("query", "contract", "Describe ink! smart contracts."),
     "create": ("create", "create", "Create a scenario."),
     "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
     "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),
-    "flow": ("flow", "flow", "Draw flow files."),
+    "flow": ("pictures", "flow", "Draw flow files."),
     "help": ("about", "help_", "Show the help of a command."),
     "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
     "info": ("scenario", "info", "Summarize a scenario in one line."),
     "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
-    "notify": ("webhook", "notify", "Test the delivery of job notifications."),
+    "notify": ("job", "notify", "Test the delivery of job notifications."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
-    "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
+    "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "scenario": ("scenario", "scenario", "List, show, change, import, export and delete scenarios."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
-    "store": ("store", "store", "Create, check, copy and migrate the store."),
+    "store": ("status", "store", "Create, check, copy and migrate the store."),
     "template": ("create", "template", "Count stored scenarios."),
     "tx": (
         "tx",
@@ -51,7 +51,7 @@ COMMANDS = {
         "Decode, check, assemble and track transactions, and make signing payloads.",
     ),
     "version": ("about", "version", "Print the version."),
-    "webhook": ("webhook", "webhook", "Post and list the events of webhook steps."),
+    "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers, and claim trapped assets."),
 }
 
@@ -152,8 +152,7 @@ def cli() -> None:
 
     scenarioctl builds transactions and never signs them: it holds no keys.
     """
-    from scenarioctl.cli.environment import unknown_variables
-    from scenarioctl.cli.execution import warn
+    from scenarioctl.cli.execution import unknown_variables, warn
 
     for sentence in unknown_variables():
         warn(sentence)

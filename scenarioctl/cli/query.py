@@ -1,4 +1,4 @@
-"""`scenarioctl query`."""
+"""`scenarioctl query`, `quote` and `contract`: what chains are asked."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.commands import Command
+from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     asked_for_data,
     emit,
@@ -16,13 +16,14 @@ from scenarioctl.cli.execution import (
     perform,
     print_answer,
     read_settings,
+    read_text,
     refuse_output_file,
     run,
     tell,
     warn,
 )
 from scenarioctl.cli.options import option
-from scenarioctl.cli.output import draw_json, printable
+from scenarioctl.cli.output import draw_facts, draw_json, draw_table, printable
 from scenarioctl.errors import (
     ChainRefused,
     ChainUnreachable,
@@ -243,3 +244,79 @@ class Patience:
         self._tried = now + pause
         self.waited = True
         return pause
+
+
+@click.command(
+    cls=Command,
+    operation="swap_quotes.quote_swap",
+    example="scenarioctl quote --assetin DOT --assetout HDX --amount 2\n"
+    "  scenarioctl quote --assetin DOT --assetout HDX --amount 2 --field min_amount_out",
+)
+def quote(**fields: Any) -> None:
+    """Ask the exchange chain what a swap would buy now.
+
+    Nothing is built or stored: `create swap` asks again. Amounts are in the smallest unit, the price in whole tokens.
+    """
+    result = perform(**fields)
+    print_answer(result, draw=lambda: _draw_quote(result.answer))
+
+
+def _draw_quote(answer: Mapping[str, Any]) -> None:
+    from scenarioctl.transactions.swap.swap_call import format_route, parse_route
+
+    impact = answer["impact_percent"]
+    facts = {
+        "sold": answer["sold"],
+        "received": answer["received"],
+        "at least": answer["at_least"],
+        "price": answer["price"] or "unknown",
+        "impact": "unknown" if impact is None else f"{impact} %",
+    }
+    if answer["asset_fee"] is not None:
+        facts["asset fee"] = f"{answer['asset_fee']} %"
+        facts["protocol fee"] = f"{answer['protocol_fee']} %"
+    route = parse_route(answer["route"], field="route")
+    draw_facts({**facts, "route": format_route(route), "block": answer["block"] + 1})
+
+
+#: Contract metadata with the code blob in it stays below this.
+ABI_LIMIT = 16 * 1024 * 1024
+
+
+@click.group(cls=Group)
+def contract() -> None:
+    """Describe ink! smart contracts."""
+
+
+@contract.command(operation="contracts.contract_info", arguments=("address",), without=("abiJson",))
+@option(
+    "--abi",
+    "abi",
+    metavar="FILE",
+    required=True,
+    help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
+)
+def info(abi: str, **fields: Any) -> None:
+    """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
+    from scenarioctl.formats.documents import parse_json
+
+    metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")
+    result = perform(abiJson=metadata, **fields)
+
+    def draw() -> None:
+        answer = result.answer
+        draw_table(
+            ("selector", "mutates", "function"),
+            (
+                (
+                    each["selector"],
+                    "yes" if each["mutates"] else "no",
+                    f"{each['function_name']}({', '.join(each['args'])})",
+                )
+                for each in answer["description"]
+            ),
+        )
+        known = {True: "yes", False: "no", None: "not known"}[answer["onchain"]]
+        click.echo(f"a contract lives at the address: {known}")
+
+    print_answer(result, draw=draw)

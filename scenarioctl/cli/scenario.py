@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.check_report import show_check, show_meaning
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     IMPORT_LIMIT,
@@ -24,7 +23,8 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
-from scenarioctl.cli.preview import preview
+from scenarioctl.cli.pictures import preview
+from scenarioctl.cli.reports import show_check, show_meaning
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import draw_check, show_check, show_meaning
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     TX_LIMIT,
@@ -18,6 +17,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
+from scenarioctl.cli.reports import draw_check, show_check, show_meaning
 from scenarioctl.errors import NotFound
 
 
@@ -158,7 +158,7 @@ def broadcast(**fields: Any) -> None:
     nonce. With --expect, it also has to be what was to be signed, with the same call, signer, nonce, era, tip, fee asset and
     metadata hash. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
     """
-    from scenarioctl.cli.progress import shown_progress
+    from scenarioctl.cli.reports import shown_progress
 
     with shown_progress() if fields["wait"] else nullcontext():
         result = perform(**fields)

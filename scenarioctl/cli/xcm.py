@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import show_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table
 from scenarioctl.cli.output import draw_table
+from scenarioctl.cli.reports import show_check, show_meaning
 
 
 @click.group(cls=Group)

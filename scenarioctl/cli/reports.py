@@ -1,10 +1,11 @@
-"""What is shown beside a transaction: what it does, and `--check` of the commands that build one."""
+"""What is shown beside an answer: what a transaction does, its check, and progress."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from scenarioctl.cli.execution import asked_for_json, tell
+from scenarioctl.cli.execution import asked_for_json, open_application, read_settings, tell
 from scenarioctl.cli.output import describe_amount, printable, say
 
 _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
@@ -72,3 +73,46 @@ def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     console.print(Text(check["verdict"], style=_STYLES[check["verdict"]]))
     for line in (*check["reasons"], *(f"Warning: {warning}" for warning in check["warnings"])):
         console.print(Text(printable(line)))
+
+
+@contextmanager
+def shown_progress() -> Iterator[None]:
+    """Show what handlers tell while the block runs; those of a daemon tell nothing."""
+    if read_settings().url:
+        yield
+        return
+    app = open_application()
+    before = app.tell
+    try:
+        if not sys.stderr.isatty():
+            app.tell = lambda words: say(printable(words))
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+        from rich.text import Text
+
+        with Progress(
+            SpinnerColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
+        ) as progress:
+            progress.add_task("")
+            # Above the clock, and left standing: the hash in it is wanted when the wait is broken off.
+            app.tell = lambda words: progress.console.print(Text(printable(words)), soft_wrap=True)
+            yield
+    finally:
+        app.tell = before
+
+
+@contextmanager
+def shown_bar() -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that takes how much is done and how much there is; on a terminal a bar shows it."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None  # noqa: ARG005 - nobody looks
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
