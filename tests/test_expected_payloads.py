@@ -12,7 +12,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.operations.expected_payloads import require_expected
+from scenarioctl.operations.signed_transactions import require_expected
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.conftest import Run
 from tests.lying_wallets import ASSET_HUB, BLOCK_HASH, BOB, CALL, LIES, UNSEEN, lies, pays, sign

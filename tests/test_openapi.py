@@ -294,7 +294,7 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
             ("scenarios.show_scenario", "/api/scenario/show", {"id": remark}),
             ("scenarios.list_scenarios", "/api/scenarios", None),
             ("scenarios.export_scenario", f"/getUrl/{remark}", None),
-            ("templates.count_templates", "/api/template/stats/polkadot", None),
+            ("scenarios.count_templates", "/api/template/stats/polkadot", None),
             ("previews.preview_scenario", f"/api/info/preview?scenario_id={remark}", None),
             ("jobs.job_status", "/job/status", {"id": remark}),
             ("jobs.start_job", "/job/start", {"id": remark, "cron": "5 4 * * *", "timeout": "5m"}),

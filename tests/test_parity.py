@@ -154,8 +154,8 @@ NO_MONEY_OF_NODES = {
     "addresses": "read from the address alone",
     "assets": "facts of the release and of config.toml",
     "chains": "facts of the release and of config.toml, and the runtime's constants",
-    "channels.open_channels": "parachains, without an amount",
-    "contracts.contract_info": "whether a contract is there",
+    "chains.open_channels": "parachains, without an amount",
+    "queries.contract_info": "whether a contract is there",
     "job_changes": "what a job is told to do",
     "job_runs": "the runs that the store has",
     "jobs": "what the store has of jobs: a draft's amount is its scenario's, and a query's is what its run was told",
@@ -171,7 +171,7 @@ NO_MONEY_OF_NODES = {
     "scenarios.show_scenario": "what the diagram says",
     "status.show_status": "the blocks of chains, and what the store has",
     "stores.check_store": "the store",
-    "templates.count_templates": "how many the store has",
+    "scenarios.count_templates": "how many the store has",
     "webhooks": "what a webhook was sent",
 }
 

@@ -86,7 +86,7 @@ def _asset_words(assets: list[dict[str, str]]) -> str:
 
 
 @chain.command(
-    operation="pallets.list_pallets",
+    operation="chains.list_pallets",
     arguments=("chain", "item"),
     example="scenarioctl chain pallets polkadot\n"
     "  scenarioctl chain pallets polkadot Balances\n"

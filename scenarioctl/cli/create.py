@@ -138,7 +138,7 @@ def template() -> None:
 
 
 @template.command(
-    operation="templates.count_templates", arguments=("chain",), example="scenarioctl template stats hydraDx"
+    operation="scenarios.count_templates", arguments=("chain",), example="scenarioctl template stats hydraDx"
 )
 def stats(**fields: Any) -> None:
     """Print how many stored scenarios use CHAIN."""

@@ -288,7 +288,7 @@ def contract() -> None:
     """Describe ink! smart contracts."""
 
 
-@contract.command(operation="contracts.contract_info", arguments=("address",), without=("abiJson",))
+@contract.command(operation="queries.contract_info", arguments=("address",), without=("abiJson",))
 @option(
     "--abi",
     "abi",

@@ -70,7 +70,7 @@ def hrmp() -> None:
 
 
 @hrmp.command(
-    operation="channels.open_channels",
+    operation="chains.open_channels",
     arguments=("relay", "paraid"),
     example="scenarioctl hrmp openchannels polkadot 2034",
 )

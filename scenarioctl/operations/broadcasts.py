@@ -25,7 +25,7 @@ from scenarioctl.model.request_fields import (
     TransactionHex,
     Value,
 )
-from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
+from scenarioctl.operations.built_transactions import read_aside
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (
     SentRecord,
@@ -35,7 +35,7 @@ from scenarioctl.operations.sent_records import (
     state_of,
     write_record,
 )
-from scenarioctl.operations.signing_fields import read_aside
+from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
 from scenarioctl.operations.transaction_status import read_effects
 from scenarioctl.transactions.hex_fields import parse_hex
 

@@ -1,17 +1,385 @@
-"""Fields and answers of operations that build a transaction, with its check: it is returned only if it passes."""
+"""Fields and answers of operations that return a transaction: its form, what a signature covers, and its check.
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
+A transaction that is checked is returned only if it passes.
+"""
 
-from scenarioctl.errors import InvalidRequest
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, ParamSpec, TypedDict, TypeVar
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
-from scenarioctl.model.request_fields import Address, AssetName, Value
-from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
+from scenarioctl.model.request_fields import Address, AssetName, Count, Hash, Value
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.signing.payload import SigningOptions, SigningPayload
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read aside.
+_INLINE_BYTES = 4 * 1024
+
+OUTPUT_FORMATS = ("extrinsic", "call", "payload")
+#: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
+PERIOD = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignerFields:
+    """What a signature covers besides the call."""
+
+    #: Account that will sign: SS58 or 0x public key.
+    sender: Address = ""
+    #: The sender's nonce. Read from the chain; required offline.
+    nonce: Count | None = None
+    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex. Default: 64; offline `immortal`, or
+    #: 64 with `block` and `block_hash`.
+    era: Annotated[str | int, Value("ERA", offers=("immortal",))] = ""
+    #: Number of the block that a mortal era starts from. Default: the finalized block.
+    block: Count | None = None
+    #: Hash of that block. Read from the chain; required offline with a mortal era.
+    block_hash: Hash = ""
+    #: Tip in the native asset's smallest unit.
+    tip: Annotated[int | str, Value("RAW")] = 0
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by
+    #: `tx payload` and `tx check` of a transaction.
+    fee_asset: AssetName = ""
+    #: Commit the signature to the runtime's metadata (CheckMetadataHash): its hash, `auto` to compute it, or `off`. Default:
+    #: `auto` if the connected chain supports it; offline `off`.
+    metadata_hash: Annotated[str, Value("auto|off|0xHASH", offers=("auto", "off"))] = ""
+    #: Override the chain's genesis hash.
+    genesis: Hash = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransactionFields(SignerFields):
+    """Fields of every operation that answers with a transaction."""
+
+    #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what the sender signs).
+    output_format: Annotated[str, Value("FORM", OUTPUT_FORMATS)] = "extrinsic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenTransaction:
+    """A transaction in the form that a request wants."""
+
+    #: 0x hex.
+    tx: str
+    #: What a payload signs beside the call, by the identifier of its extension; empty in other forms.
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+    #: What to say of a payload.
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+async def write_transaction(
+    app: Application, transaction: UnsignedTransaction, request: TransactionFields
+) -> WrittenTransaction:
+    """Return *transaction* in the form that *request* wants."""
+    if request.output_format == "extrinsic":
+        # Who only lists scenarios comes by here too, and needs no codec.
+        from scenarioctl.transactions.drafts import bare_extrinsic
+
+        return WrittenTransaction(tx="0x" + bare_extrinsic(transaction.call_data).hex())
+    if request.output_format == "call":
+        return WrittenTransaction(tx="0x" + transaction.call_data.hex())
+    check_output_format(request.output_format)
+    chain = app.registry.find(transaction.chain)
+    made = await make_payload(app, chain, await app.runtime(chain), transaction.call_data, request)
+    return WrittenTransaction(
+        tx="0x" + made.payload.payload.hex(),
+        extensions=made.extensions,
+        notes=made.notes,
+        warnings=made.warnings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadePayload:
+    """A payload, what it signs beside the call, and what to say of that."""
+
+    options: "SigningOptions"
+    payload: "SigningPayload"
+    #: Identifier -> value, of the signed extensions that carry bytes.
+    extensions: Mapping[str, Any]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+async def make_payload(
+    app: Application, chain: "Chain", table: "RuntimeTable", call_data: bytes, request: SignerFields
+) -> MadePayload:
+    """Return what the sender of *request* signs for *call_data*, with all that is signed beside it said."""
+    from scenarioctl.transactions.extrinsic import decode_extensions
+    from scenarioctl.transactions.signed_terms import say_terms, warn_of_terms
+    from scenarioctl.transactions.signing.payload import signing_payload
+    from scenarioctl.transactions.wording.calls import say_payments
+
+    options = await signing_options(app, chain, request)
+    payload = signing_payload(table, call_data, options)
+    extensions, _, _ = decode_extensions(table, payload.extra)
+    next_nonce = await _next_nonce(app, chain, request)
+    return MadePayload(
+        options=options,
+        payload=payload,
+        extensions=extensions,
+        notes=(say_terms(options, say_payments(extensions, chain, app.assets)),),
+        warnings=warn_of_terms(options, chain, app.assets, next_nonce),
+    )
+
+
+async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -> int | None:
+    """Return the next nonce of the sender, if *request* chose another; None if no chain tells it."""
+    from scenarioctl.transactions.signing.signing_context import read_next_nonce
+
+    if app.settings.offline or request.nonce in (None, ""):
+        return None
+    try:
+        return await read_next_nonce(app.client(chain), parse_sender(request.sender, chain))
+    except (ChainRefused, ChainUnreachable, InvalidRequest):
+        # The nonce may have been given because the chain doesn't tell it.
+        return None
+
+
+def check_output_format(value: str) -> None:
+    """Refuse a form that there is not, before any work is done for it."""
+    read_choice(value, field="output_format", choices=OUTPUT_FORMATS)
+
+
+async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
+    """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
+    from scenarioctl.transactions.signing.signing_context import read_signing_context
+
+    offline = app.settings.offline
+    account = parse_sender(request.sender, chain)
+    nonce = _read_u32(request.nonce, field="nonce")
+    genesis_hash = _parse_genesis(chain, request, offline=offline)
+    metadata_hash = parse_metadata_hash(request.metadata_hash)
+    era = parse_era_choice(request.era or (default_era(request) if offline else PERIOD))
+    block, block_hash = _parse_block(request, era, genesis_hash)
+    tip = parse_raw(request.tip, field="tip", zero=True)
+    if not (native := app.assets.native(chain)).can_exist(tip):
+        raise InvalidRequest(
+            field="tip",
+            value=request.tip,
+            problem=f"is {native.amount(tip)}, more than can exist: check its digits",
+        )
+    if offline:
+        options = _options_as_given(chain, nonce, genesis_hash, era, block, block_hash)
+    else:
+        options = await read_signing_context(
+            app.client(chain),
+            account=account,
+            nonce=nonce,
+            genesis_hash=genesis_hash,
+            era=era,
+            block=block,
+            block_hash=block_hash,
+        )
+    if metadata_hash == "auto" or (metadata_hash == "" and not offline and await _commits(app, chain)):
+        metadata_hash = await compute_metadata_hash(app, chain)
+    digest = metadata_hash if isinstance(metadata_hash, bytes) else None
+    asset_id = await _fee_asset_id(app, chain, request.fee_asset)
+    return replace(options, tip=tip, asset_id=asset_id, mode=1 if digest else 0, metadata_hash=digest)
+
+
+async def find_fee_asset(app: Application, chain: "Chain", fee_asset: object) -> "Asset | None":
+    """Return the asset that *fee_asset* names to pay the fee on *chain*; None if it names none.
+
+    InvalidRequest if no transaction of the chain can name it.
+    """
+    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
+
+    if fee_asset in ("", None):
+        return None
+    asset = app.assets.find(chain, fee_asset, field="fee_asset")
+    fee_asset_id(await app.runtime(chain), chain, asset)
+    return asset
+
+
+async def _fee_asset_id(app: Application, chain: "Chain", fee_asset: object) -> Any:
+    """Return what pays the fee, as a transaction of *chain* names it; None for the native asset."""
+    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
+
+    asset = await find_fee_asset(app, chain, fee_asset)
+    return None if asset is None else fee_asset_id(await app.runtime(chain), chain, asset)
+
+
+def parse_sender(sender: str, chain: "Chain | None" = None) -> bytes:
+    """Return the account that will sign on *chain*; without one, an account of 32 bytes."""
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32
+
+    if not sender:
+        raise InvalidRequest(field="sender", problem="is missing", expected="the account that will sign")
+    return (ACCOUNT_ID_32 if chain is None else chain.account_format).parse(sender, field="sender")
+
+
+def default_era(request: SignerFields) -> str | int:
+    """Return the era of a signature for which no chain is asked: mortal where a block is given for it to start from."""
+    return PERIOD if request.block not in (None, "") and request.block_hash else "immortal"
+
+
+async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:
+    """Return the digest that the runtime of *chain*, connected or at hand, expects under CheckMetadataHash."""
+    from scenarioctl.runtime.metadata_hash import metadata_digest
+
+    table = await app.runtime(chain)
+    # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
+    prefix = table.constant("System", "SS58Prefix")
+    return metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
+
+
+async def _commits(app: Application, chain: "Chain") -> bool:
+    """Tell whether a signature can commit to the metadata of the runtime that *chain* has now."""
+    from scenarioctl.runtime.metadata_hash import has_digest
+
+    return has_digest(await app.runtime(chain))
+
+
+def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> bytes | None:
+    """Return the genesis hash, None where neither the request nor the registry tells it."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
+    known = parse_hash(chain.genesis, field="genesis") if chain.genesis else None
+    given = parse_hash(request.genesis, field="genesis") if request.genesis else None
+    if not offline and given and known and given != known:
+        raise InvalidRequest(
+            field="genesis",
+            value=request.genesis,
+            limit=80,
+            problem=f"is not that of {chain.name}, which is connected: leave it out, or pass --offline and the values of the other chain",
+        )
+    return given or known
+
+
+def _parse_block(
+    request: SignerFields, era: bytes | int, genesis_hash: bytes | None
+) -> tuple[int | None, bytes | None]:
+    """Return number and hash of the block that *era* starts from, None where they are not given."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
+    block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
+    if era != b"\0":
+        return _read_u32(request.block, field="block"), block_hash
+    if request.block not in (None, ""):
+        raise InvalidRequest(
+            field="block",
+            value=request.block,
+            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
+        )
+    if block_hash and block_hash != genesis_hash:
+        raise InvalidRequest(
+            field="block_hash",
+            value=request.block_hash,
+            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
+        )
+    return None, None
+
+
+def _options_as_given(
+    chain: "Chain",
+    nonce: int | None,
+    genesis_hash: bytes | None,
+    era: bytes | int,
+    block: int | None,
+    block_hash: bytes | None,
+) -> "SigningOptions":
+    """Return what a signature covers for which the chain is not asked."""
+    from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
+    from scenarioctl.transactions.signing.payload import SigningOptions
+
+    if genesis_hash is None:
+        raise InvalidRequest(
+            field="genesis", problem=f"is missing, the genesis hash of {chain.name} is not in the registry"
+        )
+    if nonce is None:
+        raise ChainUnreachable(
+            f"the sender's nonce is not read from {chain.name} offline: pass it with --nonce"
+        )
+    if era == IMMORTAL:
+        return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+    if isinstance(era, int):
+        if block is None:
+            raise InvalidRequest(
+                field="block", problem="is missing, a mortal era needs the number of the block it starts from"
+            )
+        era = encode_era(era, block)
+    if block_hash is None:
+        raise InvalidRequest(
+            field="block_hash", problem="is missing, a mortal era needs the hash of the block it starts from"
+        )
+    return SigningOptions(
+        nonce=nonce,
+        genesis_hash=genesis_hash,
+        era=era,
+        block_number=era_start(era, block or 0),
+        block_hash=block_hash,
+    )
+
+
+def parse_metadata_hash(value: object) -> bytes | str:
+    """Return a metadata hash, `auto`, `off`, or "" where nothing is said of it."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
+    if isinstance(value, str) and value in ("", "auto", "off"):
+        return value
+    if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
+        raise InvalidRequest(
+            field="metadata_hash",
+            value=value,
+            problem="is not a hash",
+            expected="auto, off, or 0x and 64 hex digits",
+        )
+    return parse_hash(value, field="metadata_hash")
+
+
+def parse_era_choice(value: object) -> bytes | int:
+    """Return an era's bytes (one for immortal, two for mortal), or a period in blocks."""
+    from scenarioctl.transactions.mortality import parse_era
+
+    text = str(value).strip()
+    if text == "immortal" or text.startswith("0x"):
+        return parse_era(text, field="era")
+    period = read_digits(text)
+    if period is None:
+        raise InvalidRequest(
+            field="era",
+            value=value,
+            problem="is not an era",
+            expected="immortal, a period in blocks like 64, or 0x hex",
+        )
+    if not (4 <= period <= 65536 and period & (period - 1) == 0):
+        raise InvalidRequest(
+            field="era",
+            value=value,
+            problem="is not a period",
+            expected="a power of two from 4 to 65536, like 64",
+        )
+    return period
+
+
+async def read_aside(
+    app: Application, data: bytes | str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Return what *work* makes of a transaction; where *data*, its bytes or hex, is long, a daemon has a thread do it."""
+    if len(data) <= _INLINE_BYTES:
+        return work(*args, **kwargs)
+    return await app.aside(work, *args, **kwargs)
+
+
+def _read_u32(value: object, *, field: str) -> int | None:
+    """Return a count of transactions or the number of a block; None if it is left out."""
+    if value is None or value == "":
+        return None
+    return read_number(value, field=field, kind="a whole number from 0 to 4294967295", most=2**32 - 1)
+
 
 #: Said of several checks, none of which sees what another one's transaction does.
 CHECKED_ALONE = (

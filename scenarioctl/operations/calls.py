@@ -13,18 +13,16 @@ from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
     RuntimeUsed,
+    check_output_format,
     check_sender,
+    find_fee_asset,
     passed_check,
+    read_aside,
     runtime_used,
+    write_transaction,
 )
 from scenarioctl.operations.decoded_transactions import read_unsigned, say_transaction
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
-    check_output_format,
-    find_fee_asset,
-    read_aside,
-    write_transaction,
-)
 from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.extrinsic import Extrinsic
 from scenarioctl.transactions.hex_fields import parse_hex

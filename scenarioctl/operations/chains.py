@@ -1,4 +1,4 @@
-"""The known chains, with the available runtime table of each, and what is known of one.  No node is asked."""
+"""The known chains: what is known of one, its runtime table, its pallets and runtime APIs, and its HRMP channels."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.amounts import read_choice
+from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.results import Result
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.runtime_query import Item
 
-__all__ = ["list_chains", "show_chain"]
+__all__ = ["list_chains", "list_pallets", "open_channels", "show_chain"]
 
 SORT_KEYS = ("name", "role", "symbol", "para_id")
 
@@ -210,3 +211,177 @@ def _describe(app: Application, chain: "Chain") -> ChainRow:
         "spec_version": table.spec_version if table else None,
         "source": source_of(table, chain),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPallets:
+    """List the pallets and runtime APIs of a chain, or describe one of them, or an item of it."""
+
+    chain: ChainName
+    #: `Balances`, `Balances.transfer_keep_alive`: a pallet or runtime API, and an item of it. Default: all of them, without items.
+    item: Annotated[str, Value("PALLET[.ITEM]")] = ""
+
+
+class PalletRow(TypedDict):
+    name: str
+    index: int
+    calls: list[str]
+    storage: list[str]
+    constants: list[str]
+
+
+class ApiRow(TypedDict):
+    name: str
+    methods: list[str]
+
+
+class ParameterRow(TypedDict):
+    name: str
+    type: str
+    #: What to write, like `an address` or `one of: Id, Index`.
+    expected: str
+
+
+ItemKind: TypeAlias = Literal["call", "storage", "constant", "method"]
+
+
+class ItemRow(TypedDict):
+    kind: ItemKind
+    #: The pallet or runtime API.
+    pallet: str
+    name: str
+    #: Arguments of a call or method, or keys of a storage map.
+    parameters: list[ParameterRow]
+    #: Of the value of a storage item or constant, or of a method's answer; null for a call.
+    type: str | None
+    #: Of a constant, as `query` prints it; null for everything else.
+    value: str | None
+    #: Whether an absent value of a storage item is null, and not the runtime's default; null for everything else.
+    optional: bool | None
+
+
+class TypeRow(TypedDict):
+    name: str
+    #: With all modules: two types can have one name.
+    path: str
+    definition: str
+
+
+class PalletList(TypedDict):
+    chain: str
+    spec_name: str
+    spec_version: int
+    pallets: list[PalletRow]
+    apis: list[ApiRow]
+    #: The items of the pallet or runtime API, or the one that was named; empty for a list of all pallets.
+    items: list[ItemRow]
+    #: The types that a named item is made of; empty otherwise.
+    types: list[TypeRow]
+
+
+async def list_pallets(app: Application, request: ListPallets) -> Result[PalletList]:
+    from scenarioctl.transactions.runtime_query import describe_types, find_items
+
+    chain = app.registry.find_in_path(request.chain)
+    pallet, _, name = request.item.strip().partition(".")
+    table = await app.runtime(chain)
+    pallets: list[str] | tuple[str, ...] = table.pallets
+    apis: list[str] | tuple[str, ...] = table.apis
+    items: list[Item] = []
+    if request.item.strip():
+        pallets, apis, items = find_items(table, chain, pallet.strip(), name.strip())
+    types = describe_types(table, [type_id for item in items for type_id in item.types]) if name else []
+    places = table.pallet_indices()
+    return Result(
+        answer={
+            "chain": chain.name,
+            "spec_name": table.spec_name,
+            "spec_version": table.spec_version,
+            "pallets": [
+                {
+                    "name": each,
+                    "index": places[each],
+                    "calls": list(table.methods(each)),
+                    "storage": list(table.storage_entries(each)),
+                    "constants": list(table.constants(each)),
+                }
+                for each in pallets
+            ],
+            "apis": [{"name": each, "methods": list(table.api_methods(each))} for each in apis],
+            "items": [_describe_item(item) for item in items],
+            "types": [
+                {"name": name, "path": path, "definition": definition} for name, path, definition in types
+            ],
+        },
+        warnings=app.runtime_warnings(chain, table),
+        large=True,
+    )
+
+
+def _describe_item(item: "Item") -> ItemRow:
+    return {
+        "kind": item.kind,
+        "pallet": item.pallet,
+        "name": item.name,
+        "parameters": [
+            {"name": each.name, "type": each.type, "expected": each.expected} for each in item.parameters
+        ],
+        "type": item.type,
+        "value": item.value,
+        "optional": item.optional,
+    }
+
+
+#: Direction -> what the relay chain keeps of it: who sends to a parachain, and whom it sends to.
+DIRECTIONS = {
+    "ingress": ("HrmpIngressChannelsIndex",),
+    "egress": ("HrmpEgressChannelsIndex",),
+    "both": ("HrmpIngressChannelsIndex", "HrmpEgressChannelsIndex"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenChannels:
+    """List the parachains that have channels open with a parachain."""
+
+    #: The relay chain.
+    relay: str
+    #: The parachain.
+    paraid: int | str
+    #: `ingress` (senders to `paraid`), `egress` (its receivers), or `both` (default).
+    direction: Annotated[str, Value("WAY", tuple(DIRECTIONS))] = "both"
+
+
+class Channels(TypedDict):
+    #: Ascending.
+    open_hrmp_channels: list[int]
+    #: The parachain that was asked about.
+    sourcechain: int
+
+
+async def open_channels(app: Application, request: OpenChannels) -> Result[Channels]:
+    relay = app.registry.find_in_path(request.relay, field="relay")
+    if relay.role != "relay":
+        relays = ", ".join(chain.name for chain in app.registry.all() if chain.role == "relay")
+        raise InvalidRequest(
+            field="relay",
+            value=request.relay,
+            problem="is not a relay chain, which alone knows of channels",
+            expected=f"one of: {relays}",
+        )
+    paraid = read_number(
+        request.paraid,
+        field="paraid",
+        kind="the number of a parachain",
+        expected=f"0 to {2**32 - 1}, like 1000",
+        most=2**32 - 1,
+    )
+    entries = DIRECTIONS[read_choice(request.direction, field="direction", choices=DIRECTIONS)]
+    client = app.client(relay)
+    wanted = [("Hrmp", entry, (paraid,)) for entry in entries]
+    *found, lifecycle = await client.storages([*wanted, ("Paras", "ParaLifecycles", (paraid,))])
+    channels = sorted({number for numbers in found for number in numbers})
+    warnings: tuple[str, ...] = ()
+    if not channels and lifecycle is None:
+        warnings = (f"{relay.name} has no parachain {paraid}",)
+    return Result(answer={"open_hrmp_channels": channels, "sourcechain": paraid}, warnings=warnings)

@@ -31,21 +31,18 @@ from scenarioctl.operations.built_transactions import (
     LossFields,
     RuntimeUsed,
     TransferFields,
+    check_output_format,
     check_sender,
+    parse_sender,
     passed_check,
     refuse_checked_fee_asset,
     refuse_checked_loss,
     runtime_used,
-)
-from scenarioctl.operations.opened_flows import ONLY_CHECKED, open_flow
-from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.scenario_titles import describe_account, note_created
-from scenarioctl.operations.signing_fields import (
-    check_output_format,
-    parse_sender,
     write_transaction,
 )
-from scenarioctl.operations.stored_diagrams import store_document
+from scenarioctl.operations.results import Result, refuse_warnings
+from scenarioctl.operations.scenario_titles import describe_account, note_created
+from scenarioctl.operations.stored_diagrams import ONLY_CHECKED, open_flow, store_document
 from scenarioctl.operations.swap_quotes import SwapFields
 
 if TYPE_CHECKING:

@@ -8,11 +8,15 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import ChainName, TransactionHex, Value
-from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
-from scenarioctl.operations.fee_currencies import choose_fee_asset
+from scenarioctl.operations.built_transactions import (
+    RuntimeUsed,
+    make_payload,
+    parse_sender,
+    read_aside,
+    runtime_used,
+)
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import make_payload, parse_sender, read_aside
-from scenarioctl.operations.unsigned_transactions import TransactionSource, find_unsigned
+from scenarioctl.operations.unsigned_transactions import TransactionSource, choose_fee_asset, find_unsigned
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from scenarioctl.application import Application
 from scenarioctl.model.request_fields import ScenarioName
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
+    check_output_format,
     check_sender,
     refuse_checked_fee_asset,
 )
 from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.sent_records import warn_of_scenario
-from scenarioctl.operations.signing_fields import check_output_format
 from scenarioctl.operations.stored_diagrams import open_scenario
 
 __all__ = ["batch_scenario"]

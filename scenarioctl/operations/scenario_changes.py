@@ -22,10 +22,9 @@ from scenarioctl.model.diagram import (
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import ScenarioName, Syntax, Value
-from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
-from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, store_new
+from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, store_new
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile, check_storable
 

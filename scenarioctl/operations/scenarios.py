@@ -1,4 +1,4 @@
-"""Stored scenarios: list, show, summarize, import, export, delete."""
+"""Stored scenarios: list, count, show, summarize, import, export, delete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,17 @@ from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
     Checked,
+    WrittenTransaction,
+    check_output_format,
     check_sender,
     passed_check,
     refuse_checked_fee_asset,
+    write_transaction,
 )
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
 from scenarioctl.operations.sent_records import SentScenario, read_sent
-from scenarioctl.operations.signing_fields import (
-    WrittenTransaction,
-    check_output_format,
-    write_transaction,
-)
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
     open_scenario,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
 
 __all__ = [
+    "count_templates",
     "delete_scenario",
     "export_scenario",
     "full_scenario_info",
@@ -462,3 +461,19 @@ class DeleteScenario:
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:
     await app.store.delete_scenario(request.id)
     return Result(answer={"success": True, "result": f"Deleted {request.id}"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountTemplates:
+    """Count the stored scenarios in which a chain appears."""
+
+    chain: ChainName
+
+
+class TemplateCount(TypedDict):
+    Amount: int
+
+
+async def count_templates(app: Application, request: CountTemplates) -> Result[TemplateCount]:
+    chain = app.registry.find_in_path(request.chain)
+    return Result(answer={"Amount": await app.store.count_scenarios(chain.name)})

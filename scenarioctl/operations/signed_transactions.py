@@ -1,7 +1,11 @@
-"""Assemble a signed transaction from a payload and a signature made elsewhere."""
+"""Assemble a signed transaction from a payload and a signature made elsewhere, and compare one with what was to be signed.
 
+`tx assemble` and `broadcast --expect` make the same comparison.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
@@ -9,15 +13,15 @@ from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import ChainName, PayloadJson, TransactionHex, Value
-from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
-from scenarioctl.operations.expected_payloads import find_payload, read_expected, require_expected
-from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
+from scenarioctl.operations.built_transactions import (
+    RuntimeUsed,
     SignerFields,
     default_era,
     read_aside,
+    runtime_used,
     signing_options,
 )
+from scenarioctl.operations.results import Result
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -26,6 +30,110 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.signing.signatures import PayloadToSign
 
 __all__ = ["assemble_transaction"]
+
+
+def find_payload(
+    app: Application, given: object, *, field: str, chain: str = ""
+) -> "tuple[Chain, Mapping[str, Any]]":
+    """Return the chain that the payload in *field* is for, and the SignerPayloadJSON that it has.
+
+    *given* is that itself or the answer of `tx payload`, which names its chain; *chain* is what the request names.
+    """
+    payload, name = given, chain
+    if isinstance(payload, Mapping) and isinstance(payload.get("signer_payload"), Mapping):
+        name = name or str(payload.get("chain", ""))
+        payload = payload["signer_payload"]
+    if not isinstance(payload, Mapping):
+        raise InvalidRequest(
+            field=field,
+            value=given,
+            problem="is not an object",
+            expected="the answer of tx payload, or SignerPayloadJSON",
+        )
+    return _chain_of(app, name, payload.get("genesisHash"), field), payload
+
+
+def _chain_of(app: Application, name: str, genesis: object, field: str) -> "Chain":
+    if name:
+        return app.registry.find(name)
+    found = [chain for chain in app.registry.all() if chain.genesis and chain.genesis == str(genesis).lower()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidRequest(
+            field="chain",
+            problem=f"is missing, and the genesis hash of {field} belongs to several chains: {', '.join(chain.name for chain in found)}",
+        )
+    raise InvalidRequest(
+        field="chain",
+        problem=f"is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to no known chain",
+    )
+
+
+async def read_expected(
+    app: Application, chain: "Chain", table: "RuntimeTable", payload: Mapping[str, Any], *, field: str
+) -> "PayloadToSign":
+    """Return what *payload*, a SignerPayloadJSON, says is to be signed on *chain*."""
+    from scenarioctl.transactions.signing.signatures import read_wallet_payload
+
+    method = payload.get("method")
+    return await read_aside(
+        app,
+        method if isinstance(method, str) else "",
+        read_wallet_payload,
+        table,
+        chain,
+        payload,
+        field=field,
+    )
+
+
+def require_expected(
+    app: Application,
+    chain: "Chain",
+    table: "RuntimeTable",
+    data: bytes,
+    expected: "PayloadToSign",
+    *,
+    field: str,
+) -> str:
+    """Return the kind of signature of *data*, a signed extrinsic given in *field*, if it is *expected* with its account's signature.
+
+    InvalidRequest says in words what differs; `differences` in its details has each part.
+    """
+    from scenarioctl.operations.decoded_transactions import say_transaction
+    from scenarioctl.transactions.signed_differences import find_differences
+    from scenarioctl.transactions.signing.signatures import assemble, decode_signed_extrinsic
+
+    try:
+        signed = decode_signed_extrinsic(table, data)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            field=field, value=data, problem=f"is not a signed extrinsic of {chain.name} ({table}): {error}"
+        ) from None
+
+    found = find_differences(
+        table, chain, app.assets, signed, expected, lambda call: say_transaction(app, chain, table, call)
+    )
+    if found:
+        raise InvalidRequest(
+            field=field,
+            problem=f"doesn't match the payload: {'; '.join(each.sentence for each in found)}",
+            details={"differences": [vars(each) for each in found]},
+        )
+    # What is signed beside the extrinsic, like the genesis hash, only the signature tells.
+    try:
+        scheme, made = assemble(table, chain, expected, signed.signature, scheme=signed.scheme)
+    except InvalidRequest as error:
+        raise InvalidRequest(field=field, problem=f"doesn't match the payload: {error}") from None
+    if made != data:
+        raise InvalidRequest(
+            field=field,
+            value=data,
+            problem="doesn't match the payload: its payload and its signature make another transaction",
+        )
+    return scheme
+
 
 #: The fields of a signer that a payload says already.
 _IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "fee_asset", "metadata_hash", "genesis")

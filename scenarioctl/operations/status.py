@@ -14,7 +14,7 @@ from scenarioctl.operations.job_runs import JobRow, RunOutcome, describe_jobs, d
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
-from scenarioctl.operations.workers import WorkerRow, describe_workers
+from scenarioctl.operations.stores import WorkerRow, describe_workers
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
 from scenarioctl.stores.runs import WaitingDraft
 

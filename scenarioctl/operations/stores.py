@@ -1,14 +1,66 @@
-"""The store itself: what an operator should know of it."""
+"""The store itself, and the workers that serve it: what an operator should know of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.config import without_password
+from scenarioctl.model.jobs import CLOCK_SKEW, SECOND
+from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.workers import WorkerRow, describe_workers, find_clocks
 
 __all__ = ["check_store"]
+
+#: Jobs in progress that a row names.
+_NAMED = 20
+
+
+class WorkerRow(TypedDict):
+    #: The name of its machine.
+    host: str
+    #: The number of its process there; null if it is unknown.
+    process: int | None
+    #: Empty if it is too old to tell.
+    version: str
+    #: Seconds by which its clock is ahead of the store's, at least; null if it is unknown.
+    clock_offset: float | None
+    #: When it last renewed its lease.
+    last_seen: "Timestamp"
+    #: Its lease has run out: it was killed, hangs, or can't reach the store.
+    silent: bool
+    #: Runs in progress, without those that wait.
+    running: int
+    #: The jobs of up to 20 of them.
+    jobs: "list[ScenarioId]"
+
+
+async def describe_workers(app: Application) -> list[WorkerRow]:
+    """Return the workers of all processes; one that was silent for an hour is left out."""
+    return [
+        {
+            "host": each.host,
+            "process": each.process,
+            "version": each.version,
+            "clock_offset": None if each.clock_offset is None else round(each.clock_offset / SECOND, 3),
+            # To the second: the clocks of a server, of which it is made, are read one after the other.
+            "last_seen": timestamp(each.seen // SECOND * SECOND),
+            "silent": each.is_silent,
+            "running": each.running,
+            "jobs": list(each.jobs[:_NAMED]),
+        }
+        for each in await app.store.list_workers()
+    ]
+
+
+def find_clocks(workers: Sequence[WorkerRow]) -> list[str]:
+    """Return a finding for each worker whose clock differs from the store's."""
+    return [
+        f"The clock of the worker on {each['host']} (process {each['process']}) is {abs(offset):.1f} s"
+        f" {'ahead of' if offset > 0 else 'behind'} the store's. Synchronize it with NTP"
+        for each in workers
+        if not each["silent"] and abs(offset := each["clock_offset"] or 0.0) >= CLOCK_SKEW
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,9 @@ from scenarioctl.model.request_fields import (
     SourceChain,
     TransactionHex,
 )
-from scenarioctl.operations.built_transactions import RawTransferFields
-from scenarioctl.operations.fee_currencies import choose_fee_asset
+from scenarioctl.operations.built_transactions import RawTransferFields, parse_sender, read_aside
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import parse_sender, read_aside
+from scenarioctl.operations.unsigned_transactions import choose_fee_asset
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:

@@ -23,18 +23,16 @@ from scenarioctl.operations.built_transactions import (
     LossFields,
     RawTransferFields,
     RuntimeUsed,
+    check_output_format,
     check_sender,
+    find_fee_asset,
+    parse_sender,
     passed_check,
     refuse_checked_loss,
     runtime_used,
-)
-from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import (
-    check_output_format,
-    find_fee_asset,
-    parse_sender,
     write_transaction,
 )
+from scenarioctl.operations.results import Result
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset

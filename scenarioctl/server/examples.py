@@ -41,7 +41,7 @@ EXAMPLES: Mapping[str, Example] = {
     "previews.preview_scenario": Example(
         {"scenario_id": "Xq3b9LmZt"}, {"info": "assetHub > xTransfer > hydraDx", "img": _DOT}
     ),
-    "templates.count_templates": Example({"chain": "hydraDx"}, {"Amount": 3}),
+    "scenarios.count_templates": Example({"chain": "hydraDx"}, {"Amount": 3}),
     "scenarios.full_scenario_info": Example(
         {"id": "Xq3b9LmZt"},
         {
@@ -105,12 +105,12 @@ EXAMPLES: Mapping[str, Example] = {
         },
         {"txdata": _TRANSFER, "spec_version": 2003001},
     ),
-    "channels.open_channels": Example(
+    "chains.open_channels": Example(
         {"relay": "polkadot", "paraid": 2034}, {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034}
     ),
     "chains.list_chains": Example({"role": "relay"}),
     "chains.show_chain": Example({"chain": "hydraDx"}),
-    "pallets.list_pallets": Example({"chain": "polkadot", "item": "Balances.transfer_keep_alive"}),
+    "chains.list_pallets": Example({"chain": "polkadot", "item": "Balances.transfer_keep_alive"}),
     "assets.list_assets": Example({"chain": "hydraDx", "canonical": True}),
     "assets.show_asset": Example({"asset": "USDT", "chain": "hydraDx"}),
     "addresses.show_address": Example({"address": _ACCOUNT}),
@@ -123,7 +123,7 @@ EXAMPLES: Mapping[str, Example] = {
         {"chain": "polkadot", "tx": _SIGNED}, {"status": "broadcasted", "hash": _HASH}
     ),
     "transaction_status.transaction_status": Example({"chain": "polkadot", "hash": _HASH}),
-    "contracts.contract_info": Example(
+    "queries.contract_info": Example(
         {
             "abiJson": {
                 "version": "4",

@@ -10,12 +10,12 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
+from scenarioctl.operations.built_transactions import compute_metadata_hash
 from scenarioctl.operations.decoded_transactions import (
     SigningPayloads,
     TransactionPayload,
     transaction_payload,
 )
-from scenarioctl.operations.signing_fields import compute_metadata_hash
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
