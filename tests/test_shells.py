@@ -116,7 +116,7 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
     )
 
     text = " ".join(done.stdout.split())
-    assert "scenarioctl-xcm-asset-transfer - Print the unsigned transaction that sends an asset" in text
+    assert "scenarioctl-xcm-asset-transfer - Build the unsigned transaction that sends an asset" in text
     assert "--sourchain, --source-chain, --from CHAIN" in text
     assert "scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub" in text
     assert "5 A chain, a daemon or a web server could not be reached" in text

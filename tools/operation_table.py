@@ -1,10 +1,11 @@
-"""`scenarioctl/cli/operations.json`: the fields of each operation's request, and the paths into its answer.
+"""`scenarioctl/cli/operations.json`: each operation's request, its fields, and the paths into its answer.
 
 Command lines are made from it: reading them from the types takes longer than anybody waits behind a TAB.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from inspect import getdoc
 from itertools import chain
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -25,7 +26,8 @@ def _rows_of(operation: str) -> str:
     (answer,) = get_args(get_type_hints(handler)["return"])
     paths = " ".join(dict.fromkeys(_paths(answer, LEVELS)))
     fields = ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in field_rows(request_type))
-    return f'"{operation}": {{"paths": "{paths}", "fields": [\n{fields}\n]}}'
+    about = json.dumps(getdoc(request_type), ensure_ascii=False)
+    return f'"{operation}": {{"about": {about}, "paths": "{paths}", "fields": [\n{fields}\n]}}'
 
 
 def _paths(kind: Any, levels: int) -> Iterator[str]:

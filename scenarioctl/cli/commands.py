@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.options import GLOBAL_OPTIONS, read_operation, request_parameters
+from scenarioctl.cli.options import GLOBAL_OPTIONS, describe, read_operation, request_parameters, spell
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 #: What other programs call a command of a group.
@@ -62,6 +62,7 @@ class _OfOperation(click.Command):
 
     *arguments* are the fields that are arguments, in their order, and *without* those that the command fills in itself. Any
     other one is an option. A parameter of the command's own replaces that of the field with its name.
+    Without a help text of its own, it has that of the request.
     """
 
     def __init__(
@@ -77,6 +78,9 @@ class _OfOperation(click.Command):
         self.operation = operation
         self._arguments, self._without, self._is_complete = arguments, ("strict", *without), False
         self._params: list[click.Parameter] = []
+        if operation and not kwargs.get("help"):
+            row = read_operation(operation)
+            kwargs["help"] = describe(row["about"], spell(row["fields"], arguments))
         super().__init__(*args, **kwargs)
         if example:
             self.epilog = f"\b\nExample:\n  {example}"

@@ -7,7 +7,7 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, read_text
 from scenarioctl.cli.options import option
-from scenarioctl.cli.reports import show_check
+from scenarioctl.cli.reports import plain_command, show_check
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.
@@ -77,16 +77,16 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
     print_answer(result, plain="result", is_id=True)
 
 
-@create.command(
-    operation="creation.create_scenario",
-    example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
-    "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+create.add_command(
+    plain_command(
+        "scenario",
+        "creation.create_scenario",
+        prints="result",
+        is_id=True,
+        example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
+        "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
 )
-def scenario(**fields: Any) -> None:
-    """Create a transfer scenario between two chains, or within one."""
-    result = perform(**fields)
-    show_check(result)
-    print_answer(result, plain="result", is_id=True)
 
 
 @create.command(
@@ -108,28 +108,25 @@ def swap(**fields: Any) -> None:
     print_answer(result, plain="swap.scenarioid", is_id=True)
 
 
-@create.command(
-    operation="creation.create_remark",
-    example="scenarioctl create remark --chain polkadot --text 'paid in full'",
+create.add_command(
+    plain_command(
+        "remark",
+        "creation.create_remark",
+        prints="result",
+        is_id=True,
+        example="scenarioctl create remark --chain polkadot --text 'paid in full'",
+    )
 )
-def remark(**fields: Any) -> None:
-    """Create a scenario that writes a text to a chain's history."""
-    result = perform(**fields)
-    show_check(result)
-    print_answer(result, plain="result", is_id=True)
-
-
-@create.command(
-    operation="creation.create_query",
-    arguments=("pallet_name", "method_name", "params"),
-    example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+create.add_command(
+    plain_command(
+        "query",
+        "creation.create_query",
+        prints="result",
+        is_id=True,
+        arguments=("pallet_name", "method_name", "params"),
+        example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
 )
-def query(**fields: Any) -> None:
-    """Create a scenario that reads a chain.
-
-    It reads a storage entry, a constant, or a runtime API.
-    """
-    print_answer(perform(**fields), plain="result", is_id=True)
 
 
 @click.group(cls=Group)
@@ -137,9 +134,12 @@ def template() -> None:
     """Count stored scenarios."""
 
 
-@template.command(
-    operation="scenarios.count_templates", arguments=("chain",), example="scenarioctl template stats hydraDx"
+template.add_command(
+    plain_command(
+        "stats",
+        "scenarios.count_templates",
+        prints="Amount",
+        arguments=("chain",),
+        example="scenarioctl template stats hydraDx",
+    )
 )
-def stats(**fields: Any) -> None:
-    """Print how many stored scenarios use CHAIN."""
-    print_answer(perform(**fields), plain="Amount")

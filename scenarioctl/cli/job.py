@@ -40,6 +40,7 @@ from scenarioctl.cli.output import (
     say,
     short_time,
 )
+from scenarioctl.cli.reports import plain_command
 from scenarioctl.errors import ScenarioctlError, StaleCursor
 from scenarioctl.model.jobs import RUN_FAILED
 
@@ -49,32 +50,17 @@ def job() -> None:
     """Run scenarios on a schedule; show their logs and drafts."""
 
 
-@job.command(
-    operation="jobs.start_job",
-    arguments=("id",),
-    example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5",
+job.add_command(
+    plain_command(
+        "start",
+        "jobs.start_job",
+        prints="result",
+        arguments=("id",),
+        example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5",
+    )
 )
-def start(**fields: Any) -> None:
-    """Run a scenario on a schedule: first at once, or at the next time of --cron.
-
-    Without schedule options, a job that was started before keeps its last schedule.
-    """
-    print_answer(perform(**fields), plain="result")
-
-
-@job.command(operation="jobs.stop_job", arguments=("id",))
-def stop(**fields: Any) -> None:
-    """Stop a job, also a paused one. A run in progress ends, and leaves nothing more."""
-    print_answer(perform(**fields), plain="result")
-
-
-@job.command(operation="job_changes.pause_job", arguments=("id",))
-def pause(**fields: Any) -> None:
-    """Pause a job until `job resume`. A run in progress ends.
-
-    Schedule, log, counts and drafts stay.
-    """
-    print_answer(perform(**fields), plain="result")
+job.add_command(plain_command("stop", "jobs.stop_job", prints="result", arguments=("id",)))
+job.add_command(plain_command("pause", "job_changes.pause_job", prints="result", arguments=("id",)))
 
 
 @job.command(operation="job_changes.resume_job", arguments=("id",))
@@ -331,12 +317,15 @@ def list_events(**fields: Any) -> None:
     )
 
 
-@webhook.command(
-    operation="webhooks.replay_event", arguments=("id",), example="scenarioctl webhook replay 17"
+webhook.add_command(
+    plain_command(
+        "replay",
+        "webhooks.replay_event",
+        prints="id",
+        arguments=("id",),
+        example="scenarioctl webhook replay 17",
+    )
 )
-def replay(**fields: Any) -> None:
-    """Post the content of an earlier event again, as a new one; print its number."""
-    print_answer(perform(**fields), plain="id")
 
 
 @click.group(cls=Group)

@@ -142,9 +142,24 @@ def _operations() -> dict[str, Any]:
 
 
 def read_operation(operation: str) -> Mapping[str, Any]:
-    """Return the `fields` of an operation's request, each a `FieldRow`, and the `paths` into its answer."""
+    """Return what a request is for (`about`), its `fields`, each a `FieldRow`, and the `paths` into the answer."""
     row: Mapping[str, Any] = _operations()[operation]
     return row
+
+
+def spell(fields: Iterable["FieldRow"], arguments: Sequence[str]) -> Mapping[str, str]:
+    """Return how a command line spells each of the *fields*."""
+    return {
+        each["name"]: each["unit"] if each["name"] in arguments else f"--{each['name'].replace('_', '-')}"
+        for each in fields
+    }
+
+
+def describe(text: str, spelled: Mapping[str, str]) -> str:
+    """Return the description of a field or a request for a command line: other fields are named as it spells them."""
+    pieces = text.split("`")
+    pieces[1::2] = [spelled.get(piece, piece) for piece in pieces[1::2]]
+    return "".join(pieces)
 
 
 def request_parameters(
@@ -161,10 +176,7 @@ def request_parameters(
     """
     by_name = {each["name"]: each for each in fields}
     given = {str(each.name): each for each in own}
-    spelled = {
-        name: each["unit"] if name in arguments else f"--{name.replace('_', '-')}"
-        for name, each in by_name.items()
-    }
+    spelled = spell(by_name.values(), arguments)
     found = [given.pop(name) if name in given else _argument(by_name[name]) for name in arguments]
     for name, each in by_name.items():
         if name not in arguments and name not in without:
@@ -187,10 +199,7 @@ def _argument(field: "FieldRow") -> click.Argument:
 
 def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
     name, unit, off = field["name"], field["unit"], field.get("off")
-    pieces = field["help"].split("`")
-    # Other fields as the command line spells them.
-    pieces[1::2] = [spelled.get(piece, piece) for piece in pieces[1::2]]
-    text = "".join(pieces) + (" - reads stdin." if unit == "PAYLOAD" else "")
+    text = describe(field["help"], spelled) + (" - reads stdin." if unit == "PAYLOAD" else "")
     if field.get("flag"):
         # Without a default, the absence of both says neither yes nor no.
         choice: dict[str, Any] = {"default": None} if off else {}

@@ -5,7 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from scenarioctl.cli.execution import asked_for_json, open_application, read_settings, tell
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import (
+    asked_for_json,
+    open_application,
+    perform,
+    print_answer,
+    read_settings,
+    tell,
+)
 from scenarioctl.cli.output import describe_amount, printable, say
 
 _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
@@ -21,6 +29,24 @@ _WORDS = {
     "computed arrival": "arrives (computed)",
     "arrives": "arrives (dry run)",
 }
+
+
+def plain_command(
+    name: str, operation: str, *, prints: str, is_id: bool = False, **attributes: Any
+) -> Command:
+    """Return a command that prints one value of its answer; stderr says what its transaction does, and draws its check.
+
+    *prints* and *is_id* are those of `print_answer`. Its help is what the request says of itself.
+    """
+
+    def answer(**fields: Any) -> None:
+        result = perform(**fields)
+        if "says" in result.answer:
+            show_meaning(result)
+        show_check(result)
+        print_answer(result, plain=prints, is_id=is_id)
+
+    return Command(name, operation=operation, callback=answer, **attributes)
 
 
 def show_meaning(result: Any, *, printed: bool = False) -> None:

@@ -24,7 +24,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.pictures import preview
-from scenarioctl.cli.reports import show_check, show_meaning
+from scenarioctl.cli.reports import plain_command, show_check
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
 
 if TYPE_CHECKING:
@@ -32,17 +32,6 @@ if TYPE_CHECKING:
 
 
 _FLOW = "scenario_changes.scenario_flow"
-
-
-@click.command(
-    cls=Command,
-    operation="scenario_changes.rename_scenario",
-    arguments=("id", "name"),
-    example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
-)
-def rename(**fields: Any) -> None:
-    """Give a scenario a name, for lists and --search. An empty name removes it. The id is printed."""
-    print_answer(perform(**fields), plain="id")
 
 
 @click.command(
@@ -60,20 +49,6 @@ def tag(**fields: Any) -> None:
 def _print_lines(lines: list[str]) -> None:
     for line in lines:
         click.echo(line)
-
-
-@click.command(
-    cls=Command,
-    operation="scenario_changes.duplicate_scenario",
-    arguments=("id",),
-    example="scenarioctl scenario duplicate 3kf9Qz7aB --name 'Rent of the second office'",
-)
-def duplicate(**fields: Any) -> None:
-    """Store a copy of a scenario, without its job, and print the id of the copy.
-
-    Each webhook of the copy gets an address of its own.
-    """
-    print_answer(perform(**fields), plain="id")
 
 
 @click.command(
@@ -216,21 +191,35 @@ def show(**fields: Any) -> None:
     print_answer(view, draw=draw)
 
 
-@click.command(
+info = plain_command(
     "info",
-    cls=Command,
-    operation="scenarios.scenario_info",
+    "scenarios.scenario_info",
+    prints="result",
     arguments=("id",),
     example="scenarioctl info 3kf9Qz7aB",
 )
-def info(**fields: Any) -> None:
-    """Summarize a scenario in one line."""
-    print_answer(perform(**fields), plain="result")
-
-
-scenario.add_command(info)
-scenario.add_command(preview)
-for each in (rename, tag, duplicate, edit, flow):
+rename = plain_command(
+    "rename",
+    "scenario_changes.rename_scenario",
+    prints="id",
+    arguments=("id", "name"),
+    example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
+)
+duplicate = plain_command(
+    "duplicate",
+    "scenario_changes.duplicate_scenario",
+    prints="id",
+    arguments=("id",),
+    example="scenarioctl scenario duplicate 3kf9Qz7aB --name 'Rent of the second office'",
+)
+batch = plain_command(
+    "batch",
+    "scenario_batches.batch_scenario",
+    prints="tx",
+    arguments=("id",),
+    example="scenarioctl scenario batch 3kf9Qz7aB --check --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+)
+for each in (info, preview, rename, tag, duplicate, edit, flow, batch):
     scenario.add_command(each)
 
 
@@ -271,23 +260,6 @@ def full(every: bool, **fields: Any) -> None:
             tell(f"{len(others) + 1} transactions in all: --all prints them, --step N one of them.")
 
     print_answer(result, draw=draw)
-
-
-@scenario.command(
-    operation="scenario_batches.batch_scenario",
-    arguments=("id",),
-    example="scenarioctl scenario batch 3kf9Qz7aB --check --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
-)
-def batch(**fields: Any) -> None:
-    """Draft all transactions of a scenario as one, with one signature.
-
-    They have to be on one chain, with no step between them that only a run can do. The batch does all of them or nothing
-    (Utility.batch_all). --check simulates the batch as a whole, to where each transfer arrives.
-    """
-    result = perform(**fields)
-    show_meaning(result)
-    show_check(result)
-    print_answer(result, plain="tx")
 
 
 def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:

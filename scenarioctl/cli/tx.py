@@ -17,7 +17,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
-from scenarioctl.cli.reports import draw_check, show_check, show_meaning
+from scenarioctl.cli.reports import draw_check, plain_command, show_check, show_meaning
 from scenarioctl.errors import NotFound
 
 
@@ -114,21 +114,17 @@ def check(**fields: Any) -> None:
         click.get_current_context().exit(OUTCOMES[code].exit)
 
 
-@tx.command(
-    operation="signed_transactions.assemble_transaction",
-    arguments=("tx",),
-    example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
-    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
-    "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
+tx.add_command(
+    plain_command(
+        "assemble",
+        "signed_transactions.assemble_transaction",
+        prints="tx",
+        arguments=("tx",),
+        example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
+        "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
+        "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
+    )
 )
-def assemble(**fields: Any) -> None:
-    """Join a transaction and its signature, and print the signed transaction.
-
-    Pass what was to be signed: --payload, the payload's hex, or the transaction with the options that made its payload.
-    A signature that does not match is refused, and so is a whole signed transaction of anything else: another call,
-    signer, nonce, era, tip, fee asset or metadata hash.
-    """
-    print_answer(perform(**fields), plain="tx")
 
 
 @tx.command(

@@ -7,7 +7,7 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table
 from scenarioctl.cli.output import draw_table
-from scenarioctl.cli.reports import show_check, show_meaning
+from scenarioctl.cli.reports import plain_command
 
 
 @click.group(cls=Group)
@@ -15,16 +15,15 @@ def xcm() -> None:
     """Build unsigned cross-chain transfers, and claim trapped assets."""
 
 
-@xcm.command(
-    operation="transfers.asset_transfer",
-    example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --assetid DOT \\\n"
-    "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+xcm.add_command(
+    plain_command(
+        "asset-transfer",
+        "transfers.asset_transfer",
+        prints="txdata",
+        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --assetid DOT \\\n"
+        "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
 )
-def asset_transfer(**fields: Any) -> None:
-    """Print the unsigned transaction that sends an asset to another chain."""
-    result = perform(**fields)
-    show_check(result)
-    print_answer(result, plain="txdata")
 
 
 @xcm.command(
@@ -47,21 +46,16 @@ def trapped(**fields: Any) -> None:
     print_table(answer, ("block", "count", "assets", "hash", "claim"), rows)
 
 
-@xcm.command(
-    operation="asset_traps.claim_assets",
-    arguments=("chain",),
-    example="scenarioctl xcm claim assetHub --trapped-in 9000000 --check \\\n"
-    "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+xcm.add_command(
+    plain_command(
+        "claim",
+        "asset_traps.claim_assets",
+        prints="tx",
+        arguments=("chain",),
+        example="scenarioctl xcm claim assetHub --trapped-in 9000000 --check \\\n"
+        "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
 )
-def claim(**fields: Any) -> None:
-    """Build the unsigned transaction that claims trapped assets.
-
-    The account from which they were trapped has to sign it. All that was trapped together is claimed together.
-    """
-    result = perform(**fields)
-    show_meaning(result)
-    show_check(result)
-    print_answer(result, plain="tx")
 
 
 @click.group(cls=Group)

@@ -109,7 +109,10 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimAssets(CheckableFields):
-    """Build the unsigned transaction that claims trapped assets, which the account that they were taken from has to sign."""
+    """Build the unsigned transaction that claims trapped assets.
+
+    The account from which they were trapped has to sign it. All that was trapped together is claimed together.
+    """
 
     chain: ChainName
     #: Block in which the assets were trapped, a hash or a number.

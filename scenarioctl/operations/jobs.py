@@ -95,7 +95,10 @@ class ScheduledJob:
 
 @dataclass(frozen=True, kw_only=True)
 class StartJob(ScheduledJob):
-    """Run a scenario repeatedly, by default on its last schedule, or every 12 hours; the first run starts now."""
+    """Run a scenario on a schedule: first at once, or at the next time of `cron`.
+
+    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours.
+    """
 
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:

@@ -20,7 +20,11 @@ __all__ = ["batch_scenario"]
 
 @dataclass(frozen=True, kw_only=True)
 class BatchScenario(CheckableFields):
-    """Draft all transactions of a scenario as one batch, which does all of them or nothing."""
+    """Draft all transactions of a scenario as one, with one signature.
+
+    They have to be on one chain, with no step between them that only a run can do. The batch does all of them or nothing
+    (Utility.batch_all). `check` simulates the batch as a whole, to where each transfer arrives.
+    """
 
     id: ScenarioName
     #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.

@@ -50,7 +50,7 @@ class Labels(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class RenameScenario:
-    """Give a scenario a name, for lists, pictures and searches."""
+    """Give a scenario a name, for lists, pictures and searches. An empty name removes it."""
 
     id: ScenarioName
     #: Up to 200 characters; empty removes the name.

@@ -141,7 +141,12 @@ _IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "fee_asset", "met
 
 @dataclass(frozen=True, kw_only=True)
 class AssembleTransaction(SignerFields):
-    """Join a transaction and its signature into what is broadcast, or show that what a wallet made of it is that transaction."""
+    """Join a transaction and its signature into the signed transaction.
+
+    Pass what was to be signed: `payload`, the payload's hex, or the transaction with the fields that made its payload.
+    A signature that does not match is refused, and so is a whole signed transaction of anything else: another call,
+    signer, nonce, era, tip, fee asset or metadata hash.
+    """
 
     #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.
     tx: TransactionHex = ""
