@@ -70,7 +70,7 @@ EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/
     ],
 )
 def test_what_is_no_address_is_refused(text: str, sentence: Says) -> None:
-    with raises(InvalidRequest, sentence.within(f"{{}}; {EXPECTED}")):
+    with raises(InvalidRequest, sentence.within(f"{{}}, {EXPECTED}")):
         parse_address(text)
 
 
