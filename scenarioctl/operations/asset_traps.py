@@ -13,7 +13,7 @@ from scenarioctl.model.json_types import Hex, Told
 from scenarioctl.model.request_fields import Address, Block, ChainName, Hash, Value
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
-    check_output_format,
+    check_form,
     check_sender,
     parse_sender,
 )
@@ -133,7 +133,7 @@ class ClaimTransaction(BuiltCall):
 async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTransaction]:
     from scenarioctl.transactions.submission.arrivals import find_traps
 
-    check_output_format(request.output_format)
+    check_form(request, by_sender=True)
     chain = app.registry.find(request.chain)
     sender = check_sender(request.check, request.sender, chain)
     block = parse_block(request.trapped_in, field="trapped_in")

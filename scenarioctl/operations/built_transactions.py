@@ -4,7 +4,7 @@ A transaction that is checked is returned only if it passes.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
@@ -26,7 +26,9 @@ P = ParamSpec("P")
 #: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read aside.
 _INLINE_BYTES = 4 * 1024
 
-OUTPUT_FORMATS = ("extrinsic", "call", "payload")
+#: The forms that hold nothing of what a signature covers besides the call, in words.
+_FORMS = {"extrinsic": "an unsigned extrinsic", "call": "call data"}
+OUTPUT_FORMATS = (*_FORMS, "payload")
 #: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
 PERIOD = 64
 
@@ -90,7 +92,6 @@ async def write_transaction(
         return WrittenTransaction(tx="0x" + bare_extrinsic(transaction.call_data).hex())
     if request.output_format == "call":
         return WrittenTransaction(tx="0x" + transaction.call_data.hex())
-    check_output_format(request.output_format)
     chain = app.registry.find(transaction.chain)
     made = await make_payload(app, chain, await app.runtime(chain), transaction.call_data, request)
     return WrittenTransaction(
@@ -148,9 +149,31 @@ async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -
         return None
 
 
-def check_output_format(value: str) -> None:
-    """Refuse a form that there is not, before any work is done for it."""
-    read_choice(value, field="output_format", choices=OUTPUT_FORMATS)
+def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
+    """Refuse a form that there is not, and fields that count only in another one, before any work is done.
+
+    *by_sender*: the call depends on the account that will sign.
+    """
+    form = read_choice(request.output_format, field="output_format", choices=OUTPUT_FORMATS)
+    for each in () if form == "payload" else fields(SignerFields):
+        value = getattr(request, each.name)
+        if value in (each.default, None, "") or (each.name == "sender" and by_sender):
+            continue
+        if each.name in ("sender", "fee_asset"):
+            if not request.check:
+                raise InvalidRequest(
+                    field=each.name,
+                    value=value,
+                    problem="has no effect here",
+                    expected="check or output_format payload beside it, or to leave it out",
+                )
+        else:
+            raise InvalidRequest(
+                field=each.name,
+                value=value,
+                problem=f"is no part of {_FORMS[form]}",
+                expected="output_format payload beside it, or to leave it out",
+            )
 
 
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":

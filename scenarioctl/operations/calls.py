@@ -13,7 +13,7 @@ from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
     RuntimeUsed,
-    check_output_format,
+    check_form,
     check_sender,
     find_fee_asset,
     passed_check,
@@ -55,7 +55,7 @@ class BuiltCall(RuntimeUsed, Checked):
 
 
 async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
-    check_output_format(request.output_format)
+    check_form(request)
     chain = app.registry.find(request.chain)
     sender = check_sender(request.check, request.sender, chain)
     if not isinstance(request.args, (list, tuple, dict)):
@@ -82,7 +82,7 @@ class BatchCalls(CheckableFields):
 
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
-    check_output_format(request.output_format)
+    check_form(request)
     chain = app.registry.find(request.chain)
     sender = check_sender(request.check, request.sender, chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))

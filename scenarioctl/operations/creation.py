@@ -31,7 +31,7 @@ from scenarioctl.operations.built_transactions import (
     LossFields,
     RuntimeUsed,
     TransferFields,
-    check_output_format,
+    check_form,
     check_sender,
     parse_sender,
     passed_check,
@@ -140,7 +140,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
-    check_output_format(request.output_format)
+    check_form(request)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     document = draw_single(app, "swap", **values_of(request))

@@ -6,7 +6,7 @@ from scenarioctl.application import Application
 from scenarioctl.model.request_fields import ScenarioName
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
-    check_output_format,
+    check_form,
     check_sender,
     refuse_checked_fee_asset,
 )
@@ -39,7 +39,7 @@ class BatchedScenario(BuiltCall):
 async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
     from scenarioctl.actions.batching import draft_together
 
-    check_output_format(request.output_format)
+    check_form(request)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)

@@ -16,7 +16,7 @@ from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
     WrittenTransaction,
-    check_output_format,
+    check_form,
     check_sender,
     passed_check,
     refuse_checked_fee_asset,
@@ -129,7 +129,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.drafting import draft_each, draft_first
 
-    check_output_format(request.output_format)
+    check_form(request)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)

@@ -23,7 +23,7 @@ from scenarioctl.operations.built_transactions import (
     LossFields,
     RawTransferFields,
     RuntimeUsed,
-    check_output_format,
+    check_form,
     check_sender,
     find_fee_asset,
     parse_sender,
@@ -66,7 +66,7 @@ class TransferTransaction(RuntimeUsed, Checked):
 
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
-    check_output_format(request.output_format)
+    check_form(request, by_sender=True)
     source = app.registry.find(request.sourchain, field="sourchain")
     sender = check_sender(request.check, request.sender, source)
     refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
