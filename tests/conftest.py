@@ -111,6 +111,10 @@ def answer_validator(row: "Endpoint") -> Any:
     from scenarioctl.server.schemas import answer_schemas
 
     (schema,), definitions = answer_schemas([answer_type(row)], "$defs")
+    for definition in definitions.values():
+        # Clients have to take more fields than they know; here none is added unseen.
+        if "properties" in definition:
+            definition["additionalProperties"] = False
     return jsonschema_rs.validator_for({**schema, "$defs": definitions})
 
 

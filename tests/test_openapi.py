@@ -181,6 +181,21 @@ def test_every_example_is_of_an_operation() -> None:
     assert EXAMPLES.keys() <= {row.operation for row in ENDPOINTS}
 
 
+def test_answers_may_get_more_fields_and_requests_may_not() -> None:
+    answers = [each for name, each in DOCUMENT["components"]["schemas"].items() if "properties" in each]
+    requests = [
+        each["requestBody"]["content"]["application/json"]["schema"]
+        for _, _, each in operations()
+        if "application/json" in each.get("requestBody", {}).get("content", {})
+    ]
+
+    assert len(answers) > 20
+    assert all("additionalProperties" not in each for each in answers)
+    closed = [each for each in requests if "properties" in each]
+    assert len(closed) > 20
+    assert all(each["additionalProperties"] is False for each in closed)
+
+
 def test_what_fields_are_for_is_read_from_where_they_are_declared() -> None:
     notes = field_notes(find_handler("transfers.asset_transfer")[1])
 

@@ -18,7 +18,6 @@ def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict
     )
     for each, reference in zip(nested, schemas[len(types) :], strict=True):
         component = components[reference["$ref"].rpartition("/")[2]]
-        component["additionalProperties"] = False
         _describe(component["properties"], field_notes(each))
     return list(schemas[: len(types)]), components
 
