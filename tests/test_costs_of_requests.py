@@ -147,7 +147,7 @@ def test_pictures_that_one_client_wants_leave_the_slots_to_others(running: Daemo
         answers = [each.result() for each in asked]
 
     found = Counter(status for status, _, _ in answers)
-    assert found[200] >= 1
+    assert found[200] >= 1, found
     assert found[503] >= size // 2
     assert set(found) == {200, 503}
     assert all(
@@ -350,7 +350,7 @@ def test_many_who_ask_for_codes_of_polkadot_vault(running: Daemon, size: int) ->
     with under_probe(running), ThreadPoolExecutor(size) as pool:
         found = Counter(pool.map(ask, range(size)))
 
-    assert found[200] >= 1
+    assert found[200] >= 1, found
     # Those beyond the queue, of one place and 32 that wait.
     assert set(found) <= {200, 503}
     assert found[200] <= 64 or found[503]

@@ -10,7 +10,7 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions import connected_transfer
+from scenarioctl.transactions import maximum_transfer
 from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.conftest import BOB, Ended, Run
@@ -370,13 +370,13 @@ def test_of_two_amounts_of_which_each_calls_for_the_other_the_smaller_is_taken(
     async def cost(tried: TransferBuilder, _: bytes) -> int:
         return 15 if 85 < tried.transfer.amount < 100 else 10
 
-    monkeypatch.setattr(connected_transfer, "_read_figures", read)
-    monkeypatch.setattr(connected_transfer, "_costs", cost)
+    monkeypatch.setattr(maximum_transfer, "_read_figures", read)
+    monkeypatch.setattr(maximum_transfer, "_costs", cost)
     ask: Any = None
     builder = TransferBuilder(
         clients=ask, assets=Assets(registry), transfer=wanted, table=ask, known_destination=None
     )
 
-    found = finish(connected_transfer.find_maximum(builder, bytes(32)))
+    found = finish(maximum_transfer.find_maximum(builder, bytes(32)))
 
     assert found.amount == 85

@@ -16,7 +16,6 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests import postgres
-from tests.runner import finish
 from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, on_stage, until
 from tests.test_worker import FakeRun, draft
 
@@ -132,7 +131,7 @@ async def test_a_server_that_is_killed_interrupts_no_run(
     monkeypatch.setattr(running, "Run", FakeRun)
     server = postgres.start_server(durable=True)
     url = server.create_database("killed")
-    finish(initialize(ServerSettings(url=url)))
+    await initialize(ServerSettings(url=url))
     place = Place(tmp_path, location=url)
     begun, go_on = asyncio.Event(), asyncio.Event()
 

@@ -10,7 +10,8 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.connected_transfer import TransferBuilder, find_maximum
+from scenarioctl.transactions.connected_transfer import TransferBuilder
+from scenarioctl.transactions.maximum_transfer import find_maximum
 from scenarioctl.transactions.signing.signing_context import read_next_nonce
 from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, refused_export, trace_call
 from scenarioctl.transactions.simulation.runtime_api import (

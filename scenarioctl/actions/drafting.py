@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.connected_transfer import Maximum, TransferBuilder
+    from scenarioctl.transactions.connected_transfer import TransferBuilder
     from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.swap.swap_call import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
@@ -159,7 +160,7 @@ async def maximum_of(
     ChainUnreachable if no chain may be asked.
     """
     from scenarioctl.chains.confirmation import confirm
-    from scenarioctl.transactions.connected_transfer import find_maximum
+    from scenarioctl.transactions.maximum_transfer import find_maximum
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 
     try:

@@ -123,7 +123,8 @@ def read_picture(
             arrow._replace(unfinished=True)
             if arrow.source in circle and circle[arrow.source] == circle.get(arrow.target)
             else arrow
-            for arrow in arrows
+            # Equal ones are one line.
+            for arrow in dict.fromkeys(arrows)
         ),
         middles=tuple(middles),
         order=(*(node.position for node in diagram.in_safe_order()), *range(real, len(cards))),
