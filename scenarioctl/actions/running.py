@@ -275,7 +275,7 @@ class Run:
         )
         runtime = f"{transaction.chain} {transaction.spec_version}"
         self.say(
-            f"Drafted {drafted.summary} for {runtime}{', built offline, not checked against a node' * transaction.offline}"
+            f"Drafted {drafted.human and f'{drafted.human}, '}{drafted.summary} for {runtime}{', built offline, not checked against a node' * transaction.offline}"
         )
         for sentence in transaction.notes:
             self.say(f"Note: {sentence}")

@@ -212,7 +212,7 @@ def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
             field=field,
             value=value,
             limit=80,
-            problem="is not an address, it holds characters that base58 has not (0, O, I, l)",
+            problem="is not an address: none has the characters 0, O, I and l",
             expected=_EXPECTED,
         ) from None
     zeros = len(value) - len(value.lstrip("1"))

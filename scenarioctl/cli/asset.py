@@ -136,8 +136,8 @@ _FIGURES = ("free", "reserved", "frozen", "transferable")
 def balance(**fields: Any) -> None:
     """Read what an account holds of every known asset: free, reserved, frozen and transferable.
 
-    Without CHAIN, all known chains but the built-in test networks are asked. `transferable` is what the runtime lets the account send, if it
-    may be closed by that. What could not be read is `unknown`; if a whole chain could not, the exit code is 5.
+    Without CHAIN, all known chains but the built-in test networks are asked. `transferable` can be sent if
+    the account may be closed by it. What could not be read is `unknown`; if a whole chain could not, the exit code is 5.
     """
     answer = perform(**fields).answer
     print_table(answer, ("chain", "asset", *_FIGURES, "note"), _lines(answer))

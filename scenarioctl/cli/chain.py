@@ -140,8 +140,8 @@ def _takes(parameters: list[dict[str, str]]) -> str | None:
 def check(chains: tuple[str, ...]) -> None:
     """Check every endpoint of the chains, and whether the local runtime table is current.
 
-    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. Bundled facts about a chain that are
-    older than 180 days and that no endpoint confirms are a warning.
+    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. There is a warning
+    if what scenarioctl knows of a chain is older than 180 days and no endpoint confirms it.
     """
     from scenarioctl.chains.probing import probe
     from scenarioctl.chains.registry import NOT_ASKED

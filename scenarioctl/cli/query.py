@@ -297,7 +297,7 @@ def contract() -> None:
     help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
 )
 def info(abi: str, **fields: Any) -> None:
-    """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
+    """List the messages of an ink! contract: name, selector, whether it changes the contract, arguments."""
     from scenarioctl.formats.documents import parse_json
 
     metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")

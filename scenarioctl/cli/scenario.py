@@ -236,7 +236,7 @@ for each in (info, preview, rename, tag, duplicate, edit, flow, batch):
     help="Print all transactions: on a terminal with their facts, else one to a line.",
 )
 def full(every: bool, **fields: Any) -> None:
-    """Describe and draft the first transaction of a scenario, or the one of --step.
+    """Show a scenario and its unsigned transaction: the first one, or that of --step.
 
     --json has all of them in transactions, unless --step selects one.
     """

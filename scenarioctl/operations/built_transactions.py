@@ -235,12 +235,18 @@ async def _fee_asset_id(app: Application, chain: "Chain", fee_asset: object) -> 
     return None if asset is None else fee_asset_id(await app.runtime(chain), chain, asset)
 
 
-def parse_sender(sender: str, chain: "Chain | None" = None) -> bytes:
+#: Of an amount `max`.
+WHOSE_BALANCE = "the account whose balance is read, for amount max"
+
+
+def parse_sender(
+    sender: str, chain: "Chain | None" = None, *, expected: str = "the account that will sign"
+) -> bytes:
     """Return the account that will sign on *chain*; without one, an account of 32 bytes."""
     from scenarioctl.chains.addresses import ACCOUNT_ID_32
 
     if not sender:
-        raise InvalidRequest(field="sender", problem="is missing", expected="the account that will sign")
+        raise InvalidRequest(field="sender", problem="is missing", expected=expected)
     return (ACCOUNT_ID_32 if chain is None else chain.account_format).parse(sender, field="sender")
 
 

@@ -25,6 +25,7 @@ from scenarioctl.model.request_fields import (
 )
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
+    WHOSE_BALANCE,
     CheckableFields,
     Checked,
     CreationFields,
@@ -93,7 +94,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     sender = check_sender(request.check, request.sender, transfer.source)
     refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     if is_max:
-        signer = parse_sender(request.sender, transfer.source)
+        signer = parse_sender(request.sender, transfer.source, expected=WHOSE_BALANCE)
         transfer = await maximize(app, transfer, signer, allow_death=closing)
     else:
         check_death(request.allow_death, transfer.source, transfer.destination)
@@ -112,7 +113,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 class CreateSwap(SwapFields, CheckableFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
-    #: Floor under the minimum received, in whole tokens, like 900; the quote less the slippage counts if it is larger.
+    #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that counts.
     min_received: Tokens | None = None
     #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
     min_amount_out: Raw | None = None

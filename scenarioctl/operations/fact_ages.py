@@ -85,7 +85,7 @@ def warn_of_old_facts(
         if old:
             chains_by_facts.setdefault(", ".join(old), []).append(chain.name)
     return [
-        f"Bundled facts about {', '.join(names)} are older than {LIMIT.days} days, and no endpoint confirms them: {facts}."
+        f"What scenarioctl knows of {', '.join(names)} is older than {LIMIT.days} days, and no endpoint confirms it: {facts}."
         " Upgrade scenarioctl."
         for facts, names in chains_by_facts.items()
     ]

@@ -70,7 +70,7 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Result[Scena
 
 @dataclass(frozen=True, kw_only=True)
 class FullScenarioInfo(CheckableFields):
-    """Describe and draft the first transaction of a scenario; if there are several, `transactions` has all of them."""
+    """Show a scenario and its first unsigned transaction; if there are several, `transactions` has all of them."""
 
     id: ScenarioName
     #: Draft only this transaction: its number, counted from 1 among those of the scenario, or the id of its node.

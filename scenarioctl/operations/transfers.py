@@ -18,6 +18,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import DestinationChain, Raw, Receiver, SentAsset, SourceChain
 from scenarioctl.operations.built_transactions import (
+    WHOSE_BALANCE,
     CheckableFields,
     Checked,
     LossFields,
@@ -118,7 +119,9 @@ async def draft_requested(
     found: tuple[str, ...] = ()
     asked: Literal[0, 1, 2] = 0
     if is_max:
-        maximum = await maximum_of(app, transfer, parse_sender(request.sender, source), fee_asset)
+        maximum = await maximum_of(
+            app, transfer, parse_sender(request.sender, source, expected=WHOSE_BALANCE), fee_asset
+        )
         transfer, found, asked = replace(transfer, amount=maximum.amount), maximum.notes, maximum.asked
     transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
     counted = note_raw("amount", transfer.amount, asset)

@@ -137,7 +137,9 @@ class Access:
 
     def _check_token(self, header: str | None, scope: str) -> str:
         if header is None:
-            raise Unauthorized("this daemon requires a token; send the header Authorization: Bearer sctl_…")
+            raise Unauthorized(
+                "this daemon requires a token: set SCENARIOCTL_TOKEN, or send the header Authorization: Bearer sctl_…"
+            )
         scheme, _, given = header.partition(" ")
         if scheme.lower() != "bearer":
             raise Unauthorized("unknown kind of Authorization, expected Bearer sctl_…")
