@@ -191,7 +191,7 @@ log = logging.getLogger("scenarioctl.store")
 
 #: Size in bytes, and when it was written last, in nanoseconds.
 _State = tuple[int, int]
-#: How often, and after how many seconds, it is looked for the end of what another process is writing.
+#: How often, and after how many seconds, it is tried again what another process's writing forbids.
 _TRIES, _PAUSE = 100, 0.01
 
 
@@ -331,11 +331,16 @@ def _look(path: str) -> _State:
 
 def _checkpoint(database: sqlite3.Connection) -> bool:
     """Move the content of the log into the file and restart the log; False if not all of it could be read."""
-    try:
-        (busy, _, _) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-    except sqlite3.Error:
-        return False
-    return not busy
+    for _ in range(_TRIES):
+        try:
+            (busy, _, _) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        except sqlite3.Error:
+            return False
+        if not busy:
+            return True
+        # Somebody else moves the log at this moment, for which SQLite doesn't wait.
+        time.sleep(_PAUSE)
+    return False
 
 
 def _is_sound(path: str) -> bool:
