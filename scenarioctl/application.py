@@ -160,6 +160,18 @@ class Application:
         return self.resources.store
 
     @property
+    def existing_store(self) -> "Store":
+        """The store; NotFound if this command names a file that doesn't exist, which would look like an empty store."""
+        if not self.served and self.settings.origins.get("store", "default") not in (
+            "default",
+            "config.toml",
+        ):
+            from scenarioctl.stores import require_file
+
+            require_file(self.settings.store)
+        return self.store
+
+    @property
     def outgoing(self) -> "Outgoing":
         """The client of http steps."""
         return self._http_client(self.resources.outgoing)

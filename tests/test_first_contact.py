@@ -118,3 +118,33 @@ def test_what_another_process_creates_meanwhile_is_read(tmp_path: Path) -> None:
         return counts
 
     assert asyncio.run(story()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "line", ["store check", "status", "scenario list", "job list", "template stats polkadot"]
+)
+def test_a_named_store_that_does_not_exist_is_not_an_empty_one(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "scenario.db"
+    flagged = scenarioctl("--offline", "--store", str(path), *line.split())
+    monkeypatch.setenv("SCENARIOCTL_STORE", str(path))
+    named = scenarioctl("--offline", *line.split())
+
+    assert (flagged.code, flagged.out, flagged.err) == (3, "", says("store init", store=path))
+    assert named == flagged
+    assert list(tmp_path.iterdir()) == []
+    assert scenarioctl("store", "init").code == 0
+    assert scenarioctl("--offline", *line.split()).code == 0
+
+
+def test_a_store_of_the_settings_that_does_not_exist_yet_is_empty(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"store = {json.dumps(str(tmp_path / 'scenarios.db'))}\n")
+    monkeypatch.setenv("SCENARIOCTL_CONFIG", str(config))
+    monkeypatch.delenv("SCENARIOCTL_STORE", raising=False)
+
+    assert scenarioctl("--offline", "scenario", "list").code == 0
+    assert list(tmp_path.iterdir()) == [config]

@@ -18,6 +18,7 @@ from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
 from scenarioctl.operations.stores import CheckStore, check_store
 from scenarioctl.server import streams
+from scenarioctl.stores import create_store
 from tests.conftest import Run
 from tests.daemons import wait_until
 from tests.messages import says
@@ -34,6 +35,7 @@ async def told(app: Application) -> Any:
 
 async def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
+        await create_store(app.settings.store)
         answer = await told(app)
 
         assert answer.pop("version")

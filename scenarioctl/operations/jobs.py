@@ -327,12 +327,13 @@ class JobList(TypedDict):
 
 async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
     state = _read_state(request.state)
+    store = app.existing_store
     if request.ids:
-        named = [await app.store.get_job(id) or id for id in dict.fromkeys(request.ids)]
+        named = [await store.get_job(id) or id for id in dict.fromkeys(request.ids)]
         rows = await describe_jobs(app, named)
         rows = [row for row in rows if state in (None, row["state"])]
         return Result(answer={"jobs": rows, "total": len(rows), "next": None})
-    page = await app.store.list_jobs(limit=read_page_size(request.limit), after=request.after, state=state)
+    page = await store.list_jobs(limit=read_page_size(request.limit), after=request.after, state=state)
     rows = await describe_jobs(app, page.items)
     return Result(
         answer={"jobs": rows, "total": page.total, "next": page.next or None},

@@ -252,7 +252,7 @@ class ScenarioList(TypedDict):
 
 async def list_scenarios(app: Application, request: ListScenarios) -> Result[ScenarioList]:
     chain = app.registry.find(request.chain).name if request.chain else ""
-    page = await app.store.list_scenarios(
+    page = await app.existing_store.list_scenarios(
         limit=read_page_size(request.limit),
         after=request.after,
         chain=chain,
@@ -476,4 +476,4 @@ class TemplateCount(TypedDict):
 
 async def count_templates(app: Application, request: CountTemplates) -> Result[TemplateCount]:
     chain = app.registry.find_in_path(request.chain)
-    return Result(answer={"Amount": await app.store.count_scenarios(chain.name)})
+    return Result(answer={"Amount": await app.existing_store.count_scenarios(chain.name)})

@@ -164,7 +164,7 @@ async def show_status(app: Application, request: ShowStatus) -> Result[Status]: 
 
 async def read_store_status(app: Application) -> StoreStatus:
     """Return all but the chains: some short reads of the store, however many jobs it has."""
-    store, now = app.store, app.clock()
+    store, now = app.existing_store, app.clock()
     waiting = await store.waiting_drafts(now=now, soon=now + _SOON, limit=ROWS)
     paused = await store.list_jobs(limit=ROWS, state=JobState.PAUSED)
     failing = await store.list_jobs(limit=ROWS, failing=True)

@@ -91,7 +91,7 @@ class StoreCheck(TypedDict):
 
 
 async def check_store(app: Application, request: CheckStore) -> Result[StoreCheck]:  # noqa: ARG001
-    found = await app.store.inspect(app.clock)
+    found = await app.existing_store.inspect(app.clock)
     workers = await describe_workers(app)
     return Result(
         answer={

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.config import is_server
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.model.jobs import (
     Job,
     Retention,
@@ -209,6 +209,21 @@ def file_path(location: str) -> Path:
             field="store", value=location, problem="is not a path", expected="one like scenarios.db"
         )
     return Path(location)
+
+
+def require_file(location: str) -> None:
+    """Raise NotFound if *location* is the path of a file that doesn't exist."""
+    if is_server(location):
+        return
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
+
+    if DatabaseFile(file_path(location)).is_absent():
+        raise NotFound(
+            field="store",
+            value=location,
+            limit=200,
+            problem="does not exist. Check the path, or create it with scenarioctl store init",
+        )
 
 
 def _open_postgres(url: str, **server: Any) -> "Store":
