@@ -139,7 +139,7 @@ def _state(chain: Mapping[str, Any]) -> str:
 
 @click.group(cls=Group)
 def store() -> None:
-    """Create, check, copy and migrate the store."""
+    """Create, check, back up, copy and migrate the store."""
 
 
 @store.command(example="scenarioctl store init")
@@ -159,6 +159,22 @@ def init(grant: str | None) -> None:
     emit({"store": location, "created": created}, lambda: click.echo(location))
     if not created:
         tell("The tables are there already.")
+
+
+@store.command(example="scenarioctl store backup scenarios-2026-11-26.db")
+@argument("file", metavar="FILE")
+def backup(file: str) -> None:
+    """Copy the store to a new file, while daemons and commands use it.
+
+    FILE has everything as it is at one moment, and is verified before it appears. For a store on a PostgreSQL server, use
+    pg_dump.
+    """
+    from scenarioctl.stores import back_up_store
+
+    location = read_settings().store
+    size = back_up_store(location, file)
+    emit({"store": location, "file": file, "bytes": size}, lambda: click.echo(printable(file)))
+    tell("Verified: the copy is complete.")
 
 
 @store.command(

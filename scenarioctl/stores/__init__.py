@@ -20,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.config import is_server
+from scenarioctl.config import is_server, without_password
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.model.jobs import (
     Job,
@@ -175,6 +175,26 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     is_new = not Path(location).exists()
     await open_store(location).close()
     return is_new
+
+
+def back_up_store(location: str, target: str) -> int:
+    """Copy the store at *location*, a file, to the new file *target* while others use it; return the bytes of the copy."""
+    if is_server(location):
+        raise InvalidRequest(
+            field="store",
+            value=without_password(location),
+            limit=200,
+            problem="is on a PostgreSQL server. Back it up with: pg_dump --format custom --file FILE DATABASE",
+        )
+    require_file(location)
+    if not target or "\0" in target or "://" in target:
+        raise InvalidRequest(
+            field="file", value=target, problem="is not a path", expected="one like scenarios-2026-11-26.db"
+        )
+    from scenarioctl.stores.sqlite.backup import back_up
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
+
+    return back_up(DatabaseFile(file_path(location)), Path(target))
 
 
 async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
