@@ -62,7 +62,11 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
     if names[0] == "chains":
-        parsed = _parse_value(value)
+        # A hash is text, although TOML reads it as a number.
+        parsed = value if names[2:] == ["genesis"] and value.startswith("0x") else _parse_value(value)
+        if names[2:] == ["endpoints"] and isinstance(parsed, str):
+            # Separated by commas, as a setting that is a list.
+            parsed = [each.strip() for each in parsed.split(",")]
         # A whole chain at once: key by key, it would be refused as incomplete.
         whole = len(names) == 2 and isinstance(parsed, dict)
         if (len(names) != 3 and not whole) or not all(names):
