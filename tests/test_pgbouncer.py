@@ -5,7 +5,6 @@ import json
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -101,7 +100,7 @@ def start_bouncer(server: Server, ini: str) -> Iterator[Bouncer]:
         wait_until(lambda: is_open(port))
         yield Bouncer(server=server, folder=folder, port=port)
     finally:
-        process.send_signal(signal.SIGQUIT)
+        process.kill()
         process.wait(30)
 
 
