@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -475,11 +475,18 @@ def test_a_log_that_somebody_else_moves_is_waited_for(
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM t").fetchall()
         writer.execute("INSERT INTO t VALUES (1)")
-        # It waits for the reader, and keeps others from moving the log.
-        moving = Thread(target=mover.execute, args=("PRAGMA wal_checkpoint(RESTART)",))
+
+        def move() -> None:
+            # While it waits for the reader, it keeps others from moving the log.
+            while mover.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]:
+                pass
+
+        moving = Thread(target=move, daemon=True)
         moving.start()
+        end = time.monotonic() + 30
         while not writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0]:
-            pass
+            assert time.monotonic() < end
+            Event().wait(0.01)
 
         def pause(seconds: float) -> None:
             reader.execute("COMMIT")
