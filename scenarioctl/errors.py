@@ -42,19 +42,17 @@ class ScenarioctlError(Exception):
         """
         #: The field at fault as who asks calls it, or the path to it; empty if it isn't one field.
         self.field = field
+        likely = "" if known is None else meant(value, known)
+        if known is not None and not likely:
+            expected = f"one of: {', '.join(known)}"
         #: What would have worked; empty if the sentence doesn't say.
-        self.expected = expected
-        tail = f", expected {expected}" if expected else ""
-        if known is not None:
-            self.expected = meant(value, known) or f"one of: {', '.join(known)}"
-            tail = f", {suggest(value, known)}"
+        self.expected = likely or expected
+        tail = f", did you mean {likely}?" if likely else f", expected {expected}" if expected else ""
         self._value = value if isinstance(value, _Unsaid) else _bounded(value, limit)
         shown = "" if isinstance(value, _Unsaid) else f" {shorten(value, limit)}"
         #: The sentence behind the name of the field.
         self._rest = (
-            f"{shown}{' ' * (problem[:1] not in ':,' and bool(problem))}{problem}{tail}"
-            if field
-            else sentence
+            f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}" if field else sentence
         )
         self._advice = advice
         #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address

@@ -7,6 +7,8 @@ import errno
 import os
 import select
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,16 +48,27 @@ def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False)
     the umask.  If *is_secret* and everybody could read the file, only its owner can read it from now on.
     """
     is_closed = is_secret and is_open(path)
+    with replacing(path, mode=mode) as (_, descriptor), os.fdopen(os.dup(descriptor), "wb") as file:
+        _keep_access(path, descriptor)
+        if is_closed:
+            os.fchmod(descriptor, 0o600)
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int) -> Iterator[tuple[Path, int]]:
+    """Give a new file with *mode*, open for writing, that replaces *path* at the end; if anything fails, it is removed.
+
+    It has its content on the disk before it gets the name.
+    """
     temporary = path.with_name(f".scenarioctl-{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            _keep_access(path, descriptor)
-            if is_closed:
-                os.fchmod(descriptor, 0o600)
-            file.write(data)
-            file.flush()
+        try:
+            yield temporary, descriptor
             os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

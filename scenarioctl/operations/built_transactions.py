@@ -159,21 +159,15 @@ def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
         value = getattr(request, each.name)
         if value in (each.default, None, "") or (each.name == "sender" and by_sender):
             continue
-        if each.name in ("sender", "fee_asset"):
-            if not request.check:
-                raise InvalidRequest(
-                    field=each.name,
-                    value=value,
-                    problem="has no effect here",
-                    expected="check or output_format payload beside it, or to leave it out",
-                )
-        else:
-            raise InvalidRequest(
-                field=each.name,
-                value=value,
-                problem=f"is no part of {_FORMS[form]}",
-                expected="output_format payload beside it, or to leave it out",
-            )
+        is_checked = each.name in ("sender", "fee_asset")
+        if is_checked and request.check:
+            continue
+        raise InvalidRequest(
+            field=each.name,
+            value=value,
+            problem="has no effect here" if is_checked else f"is no part of {_FORMS[form]}",
+            expected=f"{'check or ' * is_checked}output_format payload beside it, or to leave it out",
+        )
 
 
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from scenarioctl.errors import Conflict, InvalidRequest, StoreFailed
-from scenarioctl.files import reason_of
+from scenarioctl.files import reason_of, replacing
 from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, DatabaseFile, check_neighbors, primary_code
 from scenarioctl.stores.validation import no_tables
 
@@ -31,19 +31,11 @@ def back_up(source: DatabaseFile, target: Path) -> int:
             )
     if not source.find_version():
         raise no_tables(source.name)
-    temporary = target.with_name(f".scenarioctl-{os.urandom(6).hex()}.tmp")
     try:
-        # Before SQLite does: only its owner may read it.
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        try:
-            _copy(source, temporary)
-            _flush(temporary)
-            size = temporary.stat().st_size
-            temporary.rename(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _flush(target.parent)
+        # Made before SQLite does: only its owner may read it.
+        with replacing(target, mode=0o600) as (copy, _):
+            _copy(source, copy)
+            size = copy.stat().st_size
     except (OSError, ValueError) as error:
         raise _unwritable(target, reason_of(error)) from error
     except sqlite3.Error as error:
@@ -66,15 +58,6 @@ def _copy(source: DatabaseFile, target: Path) -> None:
         (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreFailed(f"store {source.name} is damaged ({found}): restore it from a backup")
-
-
-def _flush(path: Path) -> None:
-    """Wait until *path*, a file or a folder, is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unwritable(target: Path, reason: str) -> InvalidRequest:
