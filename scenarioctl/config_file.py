@@ -54,17 +54,27 @@ def write_config(path: Path, text: str, *, is_secret: bool = False) -> None:
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
 
 
-def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> list[str]:
+def set_value(
+    path: Path,
+    key: str,
+    value: str,
+    *,
+    judge: Callable[[Mapping[str, Any]], object],
+    chain_keys: Mapping[str, str],
+) -> list[str]:
     """Set *key* to *value* in config.toml, keeping the rest of the file with its comments.
 
-    *judge* gets the whole new document and raises if it is invalid.  Return what `write_value` returns.
+    *chain_keys* says in words of what kind each setting of a chain is. *judge* gets the whole new document and raises if it is invalid.  Return what `write_value` returns.
     """
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
     if names[0] == "chains":
-        # A hash is text, although TOML reads it as a number.
-        parsed = value if names[2:] == ["genesis"] and value.startswith("0x") else _parse_value(value)
-        if names[2:] == ["endpoints"] and isinstance(parsed, str):
+        parsed = _parse_value(value)
+        kind = chain_keys.get(names[-1]) if len(names) == 3 else None
+        if kind == "a text" and not isinstance(parsed, str):
+            # Like a hash, which TOML reads as a number.
+            parsed = value
+        elif kind == "a list of texts" and isinstance(parsed, str):
             # Separated by commas, as a setting that is a list.
             parsed = [each.strip() for each in parsed.split(",")]
         # A whole chain at once: key by key, it would be refused as incomplete.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.chains.registry import KEYS
 from scenarioctl.config import (
     SETTINGS,
     Settings,
@@ -157,10 +158,10 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('# mine\nstore = "/a.db"  # old\n\n[chains.rig]\nrole = "relay" # why\n')
 
-    set_value(config, "offline", "true", judge=accept)
-    set_value(config, "store", "/b.db", judge=accept)
-    set_value(config, "chains.rig.para_id", "1000", judge=accept)
-    set_value(config, "chains.other.endpoints", '["ws://127.0.0.1:1"]', judge=accept)
+    set_value(config, "offline", "true", judge=accept, chain_keys=KEYS)
+    set_value(config, "store", "/b.db", judge=accept, chain_keys=KEYS)
+    set_value(config, "chains.rig.para_id", "1000", judge=accept, chain_keys=KEYS)
+    set_value(config, "chains.other.endpoints", '["ws://127.0.0.1:1"]', judge=accept, chain_keys=KEYS)
 
     assert config.read_text() == (
         '# mine\nstore = "/b.db"\noffline = true\n\n[chains.rig]\nrole = "relay" # why\npara_id = 1000\n\n'
@@ -182,9 +183,9 @@ def test_each_key_goes_to_its_place_in_the_template(tmp_path: Path) -> None:
         ("chains.other.para_id", "1001"),
         ("chains.rig.symbol", "UNIT"),
     ):
-        set_value(config, key, value, judge=accept)
+        set_value(config, key, value, judge=accept, chain_keys=KEYS)
     write_value(config, ("tokens", "ops"), {"sha256": "00", "scopes": ["read"]}, judge=accept)
-    set_value(config, "log_level", "debug", judge=accept)
+    set_value(config, "log_level", "debug", judge=accept, chain_keys=KEYS)
 
     expected = template()
     for example, lines in (
@@ -221,7 +222,7 @@ def test_a_key_that_has_no_example_goes_behind_the_others_and_above_tables(tmp_p
         'hosts = [\n  "a", # why\n]\n# end\n',
     ):
         config.write_text(text)
-        set_value(config, "offline", "true", judge=accept)
+        set_value(config, "offline", "true", judge=accept, chain_keys=KEYS)
         found.append(config.read_text())
 
     assert found == [
@@ -238,7 +239,7 @@ def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) ->
     config = tmp_path / "config.toml"
     config.write_text('chains = {rig = {role = "relay"}}\n')
 
-    set_value(config, "chains.rig.symbol", "KSM", judge=accept)
+    set_value(config, "chains.rig.symbol", "KSM", judge=accept, chain_keys=KEYS)
 
     assert parse_config(config.read_bytes(), config) == {
         "chains": {"rig": {"role": "relay", "symbol": "KSM"}}
@@ -276,7 +277,7 @@ def test_set_refuses_and_writes_nothing(tmp_path: Path, key: str, value: str, se
     config = tmp_path / "config.toml"
 
     with raises(InvalidRequest, sentence):
-        set_value(config, key, value, judge=accept)
+        set_value(config, key, value, judge=accept, chain_keys=KEYS)
     assert not config.exists()
 
 
@@ -288,7 +289,7 @@ def test_what_the_judge_refuses_is_not_written(tmp_path: Path) -> None:
         raise InvalidRequest("no")
 
     with pytest.raises(InvalidRequest):
-        set_value(config, "store", "/a.db", judge=refuse)
+        set_value(config, "store", "/a.db", judge=refuse, chain_keys=KEYS)
 
     assert config.read_text() == "offline = true\n"
 
@@ -389,11 +390,11 @@ def test_a_tokens_name_and_scopes_are_judged(scenarioctl: Run, tmp_path: Path) -
 
 def test_a_config_written_anew_is_as_readable_as_before(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
-    set_value(config, "rate", "1", judge=accept)
+    set_value(config, "rate", "1", judge=accept, chain_keys=KEYS)
     first = config.stat().st_mode & 0o777
     config.chmod(0o644)
 
-    set_value(config, "rate", "2", judge=accept)
+    set_value(config, "rate", "2", judge=accept, chain_keys=KEYS)
 
     assert (first, config.stat().st_mode & 0o777) == (0o600, 0o644)
 
@@ -438,7 +439,7 @@ def test_a_group_that_somebody_let_read_the_config_goes_on_reading_it(tmp_path: 
     config.write_text("")
     config.chmod(0o640)
 
-    assert set_value(config, "token", "sctl_secret", judge=accept) == []
+    assert set_value(config, "token", "sctl_secret", judge=accept, chain_keys=KEYS) == []
     assert config.stat().st_mode & 0o777 == 0o640
 
 
@@ -454,7 +455,7 @@ def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text("# mine\nrate = 5 # why\n")
 
-    set_value(config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept)
+    set_value(config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept, chain_keys=KEYS)
     write_value(config, ("chains", "rig"), {"role": "relay", "symbol": "KSM"}, judge=accept)
 
     assert config.read_text() == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'

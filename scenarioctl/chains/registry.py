@@ -169,7 +169,7 @@ ROLES = ("relay", "asset_hub", "system", "dex", "contracts", "parachain")
 
 
 #: The keys of a `[chains.NAME]` table, and the kind of each value.
-_KEYS: Mapping[str, str] = {
+KEYS: Mapping[str, str] = {
     "title": "a text",
     "role": "a text",
     "relay": "a text",
@@ -329,12 +329,12 @@ class Registry:
 
 def _check_keys(name: str, table: Mapping[str, Any]) -> None:
     for key, value in table.items():
-        kind = _KEYS.get(key)
+        kind = KEYS.get(key)
         if kind is None:
             raise InvalidRequest(
                 field=f"chains.{name}",
                 problem=f"has the unknown key {shorten(key)}",
-                expected=f"one of: {', '.join(_KEYS)}",
+                expected=f"one of: {', '.join(KEYS)}",
             )
         if not _is_kind(value, kind):
             raise InvalidRequest(field=f"chains.{name}.{key}", value=value, problem=f"is not {kind}")

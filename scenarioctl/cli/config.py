@@ -89,13 +89,14 @@ def set_(key: str, value: str) -> None:
 
     VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
     """
+    from scenarioctl.chains.registry import KEYS
     from scenarioctl.config import refuse_password
     from scenarioctl.config_file import set_value
 
     target = _target()
     if key in {"store", "store_listen"}:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
-    _tell_of_secrets(target, set_value(target, key, value, judge=_judge))
+    _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)
 
 
