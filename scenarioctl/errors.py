@@ -5,6 +5,7 @@ Every message is one sentence that names the field, the value, and what would ha
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from math import isfinite
 from typing import Self
 
 
@@ -30,6 +31,7 @@ class ScenarioctlError(Exception):
         field: str = "",
         value: object = _Unsaid.UNSAID,
         limit: int = 60,
+        shown: str = "",
         problem: str = "",
         expected: str = "",
         known: Sequence[str] | Mapping[str, str] | None = None,
@@ -38,7 +40,7 @@ class ScenarioctlError(Exception):
     ) -> None:
         """Say *sentence*, or what is wrong with *field*; behind it *advice* about options of a command.
 
-        *value* is shown in at most *limit* characters. Of *known* names those are suggested that it may mean.
+        *value* is shown in at most *limit* characters, or as *shown*. Of *known* names those are suggested that it may mean.
         """
         #: The field at fault as who asks calls it, or the path to it; empty if it isn't one field.
         self.field = field
@@ -48,8 +50,11 @@ class ScenarioctlError(Exception):
         #: What would have worked; empty if the sentence doesn't say.
         self.expected = likely or expected
         tail = f", did you mean {likely}?" if likely else f", expected {expected}" if expected else ""
-        self._value = value if isinstance(value, _Unsaid) else _bounded(value, limit)
-        shown = "" if isinstance(value, _Unsaid) else f" {shorten(value, limit)}"
+        self._value = value
+        if not isinstance(value, _Unsaid):
+            shown = shown or shorten(value, limit)
+            self._value = value if _is_plain(value, limit) else shown
+            shown = f" {shown}"
         #: The sentence behind the name of the field.
         self._rest = (
             f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}" if field else sentence
@@ -257,11 +262,13 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _bounded(value: object, limit: int) -> object:
-    """Return *value* for a JSON answer: a plain one as it is if it isn't long, else as a sentence shows it."""
-    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**53):
-        return value
-    return value if isinstance(value, str) and len(value) <= limit else shorten(value, limit)
+def _is_plain(value: object, limit: int) -> bool:
+    """Return whether a JSON answer has *value* as it is, and not as a sentence shows it."""
+    if isinstance(value, str):
+        return len(value) <= limit
+    if isinstance(value, float):
+        return isfinite(value)
+    return value is None or (isinstance(value, int) and abs(value) < 2**53)
 
 
 #: How much alike two words are of which one is mistyped.

@@ -287,6 +287,18 @@ def test_11_a_contract_is_described(served: Serving) -> None:
     }
 
 
+def test_7_an_amount_that_is_wrong_stands_beside_its_sentence(served: Serving) -> None:
+    reply = served.post("/api/xcm/asset-transfer", {**TRANSFER, "amount": 0})
+
+    said = reply.json()
+    assert (reply.status, said["field"], said["value"], said["expected"]) == (
+        422,
+        "amount",
+        0,
+        "a number above zero",
+    )
+
+
 def test_11_an_error_has_the_flag_as_the_interface_spells_it(served: Serving) -> None:
     reply = served.post("/api/contracts/contract_info", {"abiJson": {}, "address": BOB})
 

@@ -187,17 +187,25 @@ def parse_number(value: object, *, field: str, zero: bool = False, expected: str
         shown = _show(value, text)
         if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
             least = "zero or more" if zero else "a number above zero"
-            raise InvalidRequest(field=field, problem=f"{shown} is negative", expected=least)
-        raise InvalidRequest(field=field, problem=f"{shown} is not a number", expected=expected)
+            raise InvalidRequest(field=field, value=value, shown=shown, problem="is negative", expected=least)
+        raise InvalidRequest(
+            field=field, value=value, shown=shown, problem="is not a number", expected=expected
+        )
     number = Decimal(text)
     if number.adjusted() > 60 and number:
         raise InvalidRequest(
             field=field,
-            problem=f"{_show(value, text)} is more than any chain can hold (2^128 - 1 smallest units)",
+            value=value,
+            shown=_show(value, text),
+            problem="is more than any chain can hold (2^128 - 1 smallest units)",
         )
     if not number and not zero:
         raise InvalidRequest(
-            field=field, problem=f"{_show(value, text)} is zero", expected="a number above zero"
+            field=field,
+            value=value,
+            shown=_show(value, text),
+            problem="is zero",
+            expected="a number above zero",
         )
     return number
 

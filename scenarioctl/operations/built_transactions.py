@@ -166,7 +166,7 @@ def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
             field=each.name,
             value=value,
             problem="has no effect here" if is_checked else f"is no part of {_FORMS[form]}",
-            expected=f"{'check or ' * is_checked}output_format payload beside it, or to leave it out",
+            expected=f"{'check or ' * is_checked}output_format payload, or no {each.name}",
         )
 
 

@@ -148,7 +148,11 @@ class Decoder:
             shape = self.shapes[name]
             if not _fits(value, shape):
                 raise InvalidRequest(
-                    field=name, problem=f"{_show(value)} is {_kind_of(value)}", expected=shape.wanted
+                    field=name,
+                    value=value,
+                    shown=_show(value),
+                    problem=f"is {_kind_of(value)}",
+                    expected=shape.wanted,
                 ) from None
         # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
