@@ -8,7 +8,7 @@ here=$(dirname "$0")
 chain=$1 asset=$2 amount=$3 receiver=$4 sender=$5
 shift 5
 
-id=$(scenarioctl create scenario --from "$chain" --to "$chain" --asset "$asset" --amount "$amount" \
-    --destination-address "$receiver")
-tx=$(scenarioctl scenario full "$id" --field result.tx)
+id=$(scenarioctl create transfer --from "$chain" --to "$chain" --asset "$asset" --amount "$amount" \
+    --to-address "$receiver")
+tx=$(scenarioctl scenario build "$id" --field result.tx)
 "$here/send.sh" "$chain" "$tx" "$sender" "$@"

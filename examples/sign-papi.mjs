@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// sign-papi.mjs NODE CALL: sign a call with polkadot-api (PAPI), and print the signed transaction for `scenarioctl broadcast`.
+// sign-papi.mjs NODE CALL: sign a call with polkadot-api (PAPI), and print the signed transaction for `scenarioctl tx send`.
 // CALL is what `--output-format call` prints, NODE a node of the chain: PAPI reads nonce, era and runtime there itself.
 // The mnemonic of an sr25519 key, with a derivation like //0 behind it, is in SIGNER_KEY. Needs Node.js 22 and: npm install
 import { Binary, createClient } from 'polkadot-api'

@@ -328,4 +328,9 @@ def meant(
     close = closest(word, known, count=count, cutoff=cutoff) if isinstance(word, str) else []
     if isinstance(known, Mapping):
         close = list(dict.fromkeys(known[each] for each in close))
-    return f"{', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}" if close else ""
+    return either(close)
+
+
+def either(names: Sequence[str]) -> str:
+    """Return *names* joined by commas and `or`."""
+    return f"{', '.join(names[:-1])}{' or ' if names[1:] else ''}{names[-1]}" if names else ""

@@ -989,11 +989,11 @@ def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, t
         (CREATE_REMARK[:-2], says("sender", "missing")),
         (
             ("create", "--check", "remark", "--chain", "polkadot", "--text", "x"),
-            says("check", "given before"),
+            says("--check", "create remark"),
         ),
         (
             ("create", "--sender", ALICE, "remark", "--chain", "polkadot", "--text", "x"),
-            says("sender", "given before"),
+            says("--sender", "create remark"),
         ),
     ],
     ids=["no sender", "check before the command", "sender before the command"],

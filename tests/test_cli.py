@@ -705,7 +705,7 @@ def test_the_examples_in_the_help_run(
         ("scenario preview ID --format ", ["png", "svg", "text"]),
         ("scenario preview ID --theme d", ["dark"]),
         ("scenario preview ID --draw ", list(WAYS)),
-        ("create --syntax ", ["toml", "json"]),
+        ("create flow --syntax ", ["toml", "json"]),
         ("call hy", ["hydraDx"]),
         ("batch polkadot --kind f", ["force-batch"]),
         ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa", "ethereum"]),

@@ -282,7 +282,7 @@ def test_version_and_help_tell_what_the_options_tell(scenarioctl: Run) -> None:
     [
         (("creat",), ("creat", "create")),
         (("tx", "dekode"), ("dekode", "decode")),
-        (("info", "x"), ("info", "x")),
+        (("scenario", "info", "x"), ("info", "x")),
     ],
     ids=" ".join,
 )

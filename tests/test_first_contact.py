@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 import pytest
 
-from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.cli.main import cli
 from scenarioctl.stores import StoredScenario, open_store
 from tests.conftest import Run
 from tests.messages import says
 
+_ROOT = click.Context(cli)
 GROUPS = sorted(
-    name for name in COMMANDS if isinstance(cli.get_command(click.Context(cli), name), click.Group)
+    name for name in cli.list_commands(_ROOT) if isinstance(cli.get_command(_ROOT, name), click.Group)
 )
 
 

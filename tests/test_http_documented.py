@@ -123,6 +123,7 @@ def test_4_a_scenario_is_described_in_full(served: Serving, stored: str) -> None
     assert result == {
         "result": {
             "tx": TXDATA.replace("02093d00", "828d5b00"),
+            "says": f"sends 1.5 USDt from assetHub to hydraDx (reserve on assetHub) for {BOB}",
             "summary": "assetHub > xTransfer > hydraDx",
             "asset": "1984",
             "amount": "1.5",

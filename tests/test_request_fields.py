@@ -83,11 +83,11 @@ def test_its_help_has_them() -> None:
         "Usage: throw [OPTIONS] THING [OTHERS]...",
         "",
         "Options:",
+        "  --chain CHAIN             Where to aim; --speed says how fast.  [required]",
         "  --times N                 How often, up to 9.",
         "  --politely / --rudely     Ask THING whether it likes that.",
         "  --color COLOR             Colors of it.",
-        "  --distance, --far METERS  From how far, in whole meters or with a point.",
-        "  --chain CHAIN             Where to aim; --speed says how fast.  [required]",
+        "  --distance METERS         From how far, in whole meters or with a point.",
         "  --speed PACE              How fast it goes.",
     ]
 

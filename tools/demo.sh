@@ -9,25 +9,25 @@ say() { printf '\n\033[1m%s\033[0m\n' "$1"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 
 say "1. A transfer scenario: 1.5 DOT from the relay chain to Asset Hub"
-printf '$ scenarioctl create scenario --from polkadot --to assetHub --asset DOT --amount 1.5 --destination-address %s\n' "$bob"
-transfer=$(scenarioctl create scenario --from polkadot --to assetHub --asset DOT --amount 1.5 --destination-address "$bob")
+printf '$ scenarioctl create transfer --from polkadot --to assetHub --asset DOT --amount 1.5 --to-address %s\n' "$bob"
+transfer=$(scenarioctl create transfer --from polkadot --to assetHub --asset DOT --amount 1.5 --to-address "$bob")
 echo "$transfer"
-run scenarioctl info "$transfer"
+run scenarioctl scenario info "$transfer"
 
 say "2. Its unsigned transaction, as a wallet reads it"
-run scenarioctl scenario full "$transfer" --field tx
+run scenarioctl scenario build "$transfer" --field tx
 
 say "3. The same bytes, decoded again"
-run scenarioctl tx decode "$(scenarioctl scenario full "$transfer" --field tx)" --chain polkadot
-run scenarioctl tx decode "$(scenarioctl scenario full "$transfer" --field tx)" --chain polkadot --field says
+run scenarioctl tx decode "$(scenarioctl scenario build "$transfer" --field tx)" --chain polkadot
+run scenarioctl tx decode "$(scenarioctl scenario build "$transfer" --field tx)" --chain polkadot --field says
 
 say "4. A swap scenario: 2 DOT for at least 900 HDX on Hydration"
-printf '$ scenarioctl create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000\n'
-swap=$(scenarioctl create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000)
+printf '$ scenarioctl create swap --sell DOT --buy HDX --amount 2 --min-amount-out 900000000000000\n'
+swap=$(scenarioctl create swap --sell DOT --buy HDX --amount 2 --min-amount-out 900000000000000)
 echo "$swap"
-run scenarioctl info "$swap"
-run scenarioctl tx decode "$(scenarioctl scenario full "$swap" --field tx)" --chain hydraDx
-run scenarioctl tx decode "$(scenarioctl scenario full "$swap" --field tx)" --chain hydraDx --field says
+run scenarioctl scenario info "$swap"
+run scenarioctl tx decode "$(scenarioctl scenario build "$swap" --field tx)" --chain hydraDx
+run scenarioctl tx decode "$(scenarioctl scenario build "$swap" --field tx)" --chain hydraDx --field says
 
 say "5. What is stored"
 run scenarioctl scenario list

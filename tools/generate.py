@@ -13,7 +13,8 @@ from click_man.core import generate_man_page
 
 from scenarioctl import __version__
 from scenarioctl.cli.about import SHELLS, completion_script, user_path
-from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.cli.aliases import ALIASES
+from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
@@ -82,7 +83,9 @@ def walk() -> Iterator[click.Context]:
     # click-man reads `.commands`, which the lazy group leaves empty.
     # Pass the context settings: click keeps the help option of a command's first context.
     root = click.Context(cli, info_name="scenarioctl", **cli.context_settings)
-    cli.commands = {name: command for name in COMMANDS if (command := cli.get_command(root, name))}
+    cli.commands = {
+        name: command for name in cli.list_commands(root) if (command := cli.get_command(root, name))
+    }
     yield from _below(root)
 
 
@@ -92,6 +95,8 @@ def _below(context: click.Context) -> Iterator[click.Context]:
     yield context
     if isinstance(context.command, click.Group):
         for name, command in sorted(context.command.commands.items()):
+            if command.hidden:
+                continue
             yield from _below(click.Context(command, info_name=name, parent=context))
 
 
@@ -100,8 +105,18 @@ def man_page(context: click.Context) -> str:
     command, params = context.command, context.command.params
     if context.parent is not None:
         command.params = [each for each in params if each not in GLOBAL_OPTIONS]
+    rare = [each for each in params if isinstance(each, click.Option) and each.hidden and each.help]
+    for each in rare:
+        each.hidden = False
+    if isinstance(command, click.Group):
+        everything = command.commands
+        command.commands = {name: each for name, each in everything.items() if not each.hidden}
     page = generate_man_page(context, version=f"scenarioctl {__version__}", date=DATE)
     command.params = params
+    if isinstance(command, click.Group):
+        command.commands = everything
+    for each in rare:
+        each.hidden = True
     page = page.replace("\b\n", "")
     # click-man's title and manual name are so long that they overlap at 80 columns.
     name = context.command_path.replace(" ", "-")
@@ -120,6 +135,9 @@ def man_page(context: click.Context) -> str:
         variables = {each.variable: f"{each.help[0].upper()}{each.help[1:]}." for each in SETTINGS}
         for name, meaning in (ENVIRONMENT | variables).items():
             sections += [".TP", rf"\fB{name}\fP", escape(meaning)]
+        sections += [".SH OLD SPELLINGS", "They still work, and mean what stands behind them."]
+        for old, new in ALIASES.items():
+            sections += [".TP", rf"\fB{escape(old)}\fP", escape(new)]
         sections += [
             ".SH FILES",
             ".TP",

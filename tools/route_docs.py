@@ -37,7 +37,7 @@ trust facts at all. Their transfers open only with `--check` and `--sender`, wit
 The check asks each of these chains for its para id, and its relay chain for its newest block. What the facts deny stays refused, and what the
 source's runtime says that it doesn't accept (TrustedQueryApi).
 
-A parachain's assets need not be listed. `--assetid` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
+A parachain's assets need not be listed. `--asset` takes the location of any asset as the parachain sees it, like `1/Here` for DOT; the amount is raw then.
 On the destination, an unlisted asset is recognized by its amount: the message must bring that asset alone, the receiver must get one credit, and that must be
 the computed amount to the last unit. Otherwise the check says *unknown*. An asset in `[[chains.NAME.assets]]` without `location` must have the symbol and
 decimals of the asset that is sent; the parachain's own asset must have its `location`, like `0/Here`.

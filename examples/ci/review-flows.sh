@@ -11,14 +11,14 @@ for flow in flows/*.toml; do
     name=$(basename "$flow" .toml)
     # Messages below are about this file.
     echo "== $flow" >&2
-    id=$(scenarioctl create --file "$flow")
+    id=$(scenarioctl create "$flow")
     scenarioctl scenario preview "$id" --output "drafts/$name.svg"
-    scenarioctl scenario full "$id" --all >"drafts/$name.hex"
+    scenarioctl scenario build "$id" --all >"drafts/$name.hex"
     : >"drafts/$name.txt"
     step=0
     while read -r tx; do
         step=$((step + 1))
-        chain=$(scenarioctl scenario full "$id" --step "$step" --field source_chain)
+        chain=$(scenarioctl scenario build "$id" --step "$step" --field source_chain)
         scenarioctl tx decode "$tx" --chain "$chain" --field says >>"drafts/$name.txt"
     done <"drafts/$name.hex"
 done

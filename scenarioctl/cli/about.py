@@ -25,21 +25,22 @@ def version() -> None:
     emit(answer, lambda: click.echo(f"scenarioctl {__version__}"))
 
 
-@click.command("help", cls=Command, example="scenarioctl help create scenario")
+@click.command("help", cls=Command, example="scenarioctl help create transfer")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1)
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of the program, or of a command."""
     here = context.find_root()
-    for word in words:
-        group = here.command
+    left = list(words)
+    while left:
+        word, group = left[0], here.command
         if not isinstance(group, click.Group):
             raise click.UsageError(f"{here.command_path} has no commands of its own: omit {word[:60]}", here)
         # A misspelt one is answered with what it may mean; an option is no command.
-        _, command, _ = group.resolve_command(here, [word])
+        name, command, left = group.resolve_command(here, left)
         if command is None:
             raise click.UsageError(f"there is no command {word[:60]}", here)
-        here = click.Context(command, info_name=word, parent=here)
+        here = click.Context(command, info_name=name, parent=here)
     text = here.get_help()
     emit({"help": text}, lambda: click.echo(text))
 
@@ -112,7 +113,7 @@ def completion() -> None:
     """Complete commands in bash, zsh and fish."""
 
 
-@completion.command(example="scenarioctl completion show bash")
+@completion.command(hidden=True, example="scenarioctl completion show bash")
 @argument("shell", metavar="SHELL")
 def show(shell: str) -> None:
     """Print the completion script of a shell: bash, zsh or fish."""

@@ -2,16 +2,14 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
+from scenarioctl.cli.aliases import ALIASES, SYNONYMS
 from scenarioctl.cli.options import GLOBAL_OPTIONS, describe, read_operation, request_parameters, spell
-from scenarioctl.errors import InvalidRequest, shorten, suggest
-
-#: What other programs call a command of a group.
-SYNONYMS = {"cat": "show", "get": "show", "ls": "list", "remove": "delete", "rm": "delete", "tail": "logs"}
+from scenarioctl.errors import InvalidRequest, closest, either, shorten
 
 
 def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
@@ -49,9 +47,16 @@ def _write_options(command: click.Command, ctx: click.Context, formatter: click.
     shown = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
     if ctx.parent is not None:
         shown = [each for each in shown if each not in GLOBAL_OPTIONS]
+    shown.sort(key=lambda each: not getattr(each, "is_needed", each.required))
     records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
     with formatter.section("Options"):
         formatter.write_dl(records)
+    rare = [
+        each.opts[0] for each in command.get_params(ctx) if isinstance(each, click.Option) and each.hidden
+    ]
+    if rare:
+        formatter.write_paragraph()
+        formatter.write_text(f"Rarely needed, see the man page: {', '.join(rare)}.")
     if ctx.parent is not None:
         formatter.write_paragraph()
         formatter.write_text(f"Global options: see {ctx.find_root().command_path} --help.")
@@ -62,7 +67,7 @@ class _OfOperation(click.Command):
 
     *arguments* are the fields that are arguments, in their order, and *without* those that the command fills in itself. Any
     other one is an option. A parameter of the command's own replaces that of the field with its name.
-    Without a help text of its own, it has that of the request.
+    Without a help text of its own, it has that of the request. Options that few need are hidden, unless the *whole* is shown.
     """
 
     def __init__(
@@ -72,11 +77,16 @@ class _OfOperation(click.Command):
         arguments: Sequence[str] = (),
         without: Sequence[str] = (),
         example: str = "",
+        whole: bool = False,
+        others: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         #: `module.handler` under scenarioctl.operations; empty for what works on this machine alone.
         self.operation = operation
         self._arguments, self._without, self._is_complete = arguments, ("strict", *without), False
+        self._whole = whole
+        #: Operations that one of its options runs instead.
+        self.others = others
         self._params: list[click.Parameter] = []
         if operation and not kwargs.get("help"):
             row = read_operation(operation)
@@ -96,6 +106,7 @@ class _OfOperation(click.Command):
                     arguments=self._arguments,
                     without=self._without,
                     own=self._params,
+                    whole=self._whole,
                 )
             self._params = [*self._params, *global_options(self._params)]
         return self._params
@@ -166,17 +177,61 @@ class Group(_OfOperation, click.Group):
         """Answer a line that ends with the group: print its help, or say in JSON that a command is missing."""
         if wants_json((), ctx.find_root().ensure_object(dict)):
             raise click.UsageError(
-                f"a command is missing, expected one of: {', '.join(self.list_commands(ctx))}", ctx
+                f"a command is missing, expected one of: {', '.join(self.shown(ctx))}", ctx
             )
         click.echo(ctx.get_help())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(
-                f"there is no command {shorten(args[0])}, {suggest(SYNONYMS.get(args[0].lower(), args[0]), known)}",
-                ctx,
-            )
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            path = ctx.command_path.split()[1:]
+            alias = ALIASES.get(" ".join((*path, args[0])))
+            if alias is None:
+                raise click.UsageError(
+                    f"there is no command {shorten(args[0])}, {self._suggest(ctx, args[0])}", ctx
+                )
+            args = [*alias.split()[len(path) :], *args[1:]]
         return super().resolve_command(ctx, args)
+
+    def shown(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands that the help shows."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return [name for name, command in found if command is not None and not command.hidden]
+
+    def _suggest(self, ctx: click.Context, word: str) -> str:
+        """Return the commands that *word* may mean: of this group, else of any."""
+        names, known, root = SYNONYMS.get(word.lower(), (word.lower(),)), self.shown(ctx), ctx.find_root()
+        # Each line, and the word by which it is looked for.
+        lines = [(line, line.rpartition(" ")[2]) for line in leaves(root)]
+        lines += [(new, old.rpartition(" ")[2]) for old, new in ALIASES.items()]
+
+        def ending(words: Sequence[str]) -> list[str]:
+            return list(dict.fromkeys(f"{root.command_path} {line}" for line, end in lines if end in words))
+
+        here = [each for each in names if each in known] if ctx is not root else ending(names)
+        here = here or closest(word, known) or ending(names)
+        here = here or ending(closest(word, {end for _, end in lines}, cutoff=0.7))
+        return f"did you mean {either(here[:_MOST])}?" if here else f"expected one of: {', '.join(known)}"
+
+
+#: As many commands are named that a word may mean.
+_MOST = 4
+
+
+def leaves(root: click.Context) -> Iterator[str]:
+    """Yield the words of each command that the help shows."""
+
+    def below(context: click.Context, words: str) -> Iterator[str]:
+        group = context.command
+        if not isinstance(group, Group):
+            yield words
+            return
+        for name in group.shown(context):
+            command = group.get_command(context, name)
+            if command is not None:
+                yield from below(
+                    click.Context(command, info_name=name, parent=context), f"{words} {name}".strip()
+                )
+
+    yield from below(root, "")

@@ -56,13 +56,13 @@ def _in_words(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@config.command()
+@config.command(hidden=True)
 def path() -> None:
     """Print the path of config.toml."""
     _print_path(_target())
 
 
-@config.command()
+@config.command(hidden=True)
 def init() -> None:
     """Write a config.toml with every setting explained; print its path."""
     from scenarioctl.config_file import template, write_config

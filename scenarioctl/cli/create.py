@@ -1,12 +1,13 @@
 """`scenarioctl create`, scenarios from options or from a flow file, and `template`."""
 
+import os
 from typing import Any
 
 import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, read_text
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.reports import plain_command, show_check
 from scenarioctl.errors import InvalidRequest
 
@@ -30,68 +31,63 @@ def syntax_of(path: str, given: str) -> str:
 
 
 class CreateGroup(Group):
-    """`create` is a group, and with `--file` a command."""
+    """`create FILE` is `create flow FILE`, and so is `create --file FILE`."""
 
-    def invoke_alone(self, ctx: click.Context) -> None:
-        """Do nothing: the command itself has answered."""
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = self.list_commands(ctx)
+        first = next((each for each in args if each in known or each.startswith(("--file", "-f"))), "")
+        return super().parse_args(ctx, ["flow", *args] if first.startswith("-") else args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "-" or "." in args[0] or os.sep in args[0]:
+            args = ["flow", *args]
+        return super().resolve_command(ctx, args)
 
 
-@click.group(cls=CreateGroup, operation="creation.create_flow", subcommand_metavar="[COMMAND] [ARGS]...")
-@option(
-    "--file",
-    "-f",
-    "flow",
-    metavar="FILE",
-    help="A flow file of several steps (.toml or .json); - reads stdin.",
-)
-@syntax_option
-@click.pass_context
-def create(context: click.Context, flow: str | None, syntax: str, check: bool, sender: str) -> None:
+@click.group(cls=CreateGroup, subcommand_metavar="COMMAND|FILE [ARGS]...")
+def create() -> None:
     """Create a scenario; its id is printed.
 
-    With --file, create one of several steps: docs/flow.md describes the file.
+    With FILE, create one of several steps from a flow file: `scenarioctl help flow` describes it.
     """
-    if context.invoked_subcommand is not None:
-        if check or sender:
-            raise InvalidRequest(
-                f"{'check' if check else 'sender'} is given before {context.invoked_subcommand}, expected after it"
-            )
-        if flow is not None:
-            raise InvalidRequest(
-                field="--file",
-                problem=f"cannot be combined with {context.invoked_subcommand}: omit one of them",
-            )
-        return
-    if flow is None and not (syntax or check or sender):
-        Group.invoke_alone(create, context)
-        return
-    if flow is None:
-        raise click.UsageError(
-            f"there is nothing to create, expected --file or one of: {', '.join(create.list_commands(context))}",
-            context,
+
+
+@create.command(
+    operation="creation.create_flow", without=("flow",), example="scenarioctl create flow rent.toml"
+)
+@argument("path", metavar="FILE|-", default="")
+@click.option("--file", "-f", "file", default="", hidden=True)
+@syntax_option
+def flow(path: str, file: str, syntax: str, **fields: Any) -> None:
+    """Create a scenario of several steps from a flow file (.toml or .json); - reads stdin."""
+    if path and file and path != file:
+        raise InvalidRequest(
+            field="--file", value=file, problem=f"cannot be combined with {path}: omit one of them"
         )
-    syntax = syntax_of(flow, syntax)
-    text = read_text(flow, field="file", limit=FLOW_LIMIT)
-    result = perform(flow=text, syntax=syntax, check=check, sender=sender)
+    path = path or file
+    text = read_text(path, field="file", limit=FLOW_LIMIT)
+    result = perform(flow=text, syntax=syntax_of(path, syntax), **fields)
     show_check(result)
     print_answer(result, plain="result", is_id=True)
 
 
 create.add_command(
     plain_command(
-        "scenario",
+        "transfer",
         "creation.create_scenario",
         prints="result",
         is_id=True,
-        example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
-        "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+        example="scenarioctl create transfer --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
+        "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
 
 
 @create.command(
     operation="creation.create_swap",
-    example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-received 900",
+    example="scenarioctl --offline create swap --sell DOT --buy HDX --amount 2 --min-received 900",
 )
 def swap(**fields: Any) -> None:
     """Create a swap scenario on the exchange parachain, and draft it.

@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
-from scenarioctl.errors import ScenarioctlError, closest, shorten
+from scenarioctl.errors import ScenarioctlError, closest, either, shorten
 
 #: Options that take a protection away.
 _NEVER_SUGGESTED = frozenset(("--yes", "--force", "--exact-minimum"))
@@ -69,6 +69,8 @@ def usage_sentence(error: click.ClickException) -> str:
         hyphens = error.option_name.replace("_", "-")
         meant = [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
         close = f", did you mean {meant[0]}?" if meant else ""
+        if not meant and error.ctx is not None and (takers := _takers(error.ctx, error.option_name)):
+            close = f" here: {either(takers)} takes it"
         return f"there is no option {shorten(error.option_name)}{close}"
     if isinstance(error, click.BadOptionUsage) and "requires an argument" in error.message:
         return f"option {shorten(error.option_name)} needs a value"
@@ -78,6 +80,19 @@ def usage_sentence(error: click.ClickException) -> str:
     if extra and isinstance(error, click.UsageError) and error.ctx is not None:
         return f"unexpected {shorten(extra[1])}, expected: {_usage(error.ctx)}"
     return error.format_message().rstrip(".")
+
+
+def _takers(context: click.Context, option: str) -> list[str]:
+    """Return a few commands of the same group, or of this one, that take *option*."""
+    here = context if isinstance(context.command, click.Group) else context.parent
+    if here is None or not isinstance(here.command, click.Group) or option in _NEVER_SUGGESTED:
+        return []
+    commands = ((name, here.command.get_command(here, name)) for name in here.command.list_commands(here))
+    return [
+        f"{here.command_path} {name}"
+        for name, command in commands
+        if command is not None and not command.hidden and any(option in each.opts for each in command.params)
+    ][:4]
 
 
 def _usage(context: click.Context) -> str:

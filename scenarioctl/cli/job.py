@@ -41,7 +41,7 @@ from scenarioctl.cli.output import (
     short_time,
 )
 from scenarioctl.cli.reports import plain_command
-from scenarioctl.errors import ScenarioctlError, StaleCursor
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, StaleCursor
 from scenarioctl.model.jobs import RUN_FAILED
 
 
@@ -188,12 +188,8 @@ def list_(**fields: Any) -> None:
 job.add_command(watch)
 
 
-@job.command(
-    operation="job_runs.list_runs", arguments=("id",), example="scenarioctl job runs 3kf9Qz7aB --limit 10"
-)
-def runs(**fields: Any) -> None:
-    """List the finished runs of a job, newest first. Give a number to `job logs` or `job mempool` with --run."""
-    page = perform(**fields).answer
+def _list_runs(**fields: Any) -> None:
+    page = perform(operation="job_runs.list_runs", **fields).answer
     rows = (
         (
             row["number"],
@@ -208,10 +204,30 @@ def runs(**fields: Any) -> None:
     print_table(page, ("run", "started", "took", "result", "drafts", "failure"), rows)
 
 
-@job.command(operation="jobs.job_log", arguments=("id",), example="scenarioctl job logs 3kf9Qz7aB --follow")
+@job.command(
+    operation="jobs.job_log",
+    others=("job_runs.list_runs",),
+    arguments=("id",),
+    example="scenarioctl job logs 3kf9Qz7aB --follow",
+)
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
-def logs(follow: bool, times: bool, **fields: Any) -> None:
+@click.option(
+    "--runs",
+    is_flag=True,
+    help="List the finished runs instead, the newest first; --run takes their numbers.",
+)
+def logs(follow: bool, runs: bool, times: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
+    if runs:
+        given = [name for name in ("tail", "since", "run") if fields[name]]
+        if given or follow or times:
+            other = given[0] if given else "follow" if follow else "times"
+            raise InvalidRequest(
+                field="runs",
+                problem=f"cannot be combined with --{other}, which is of the log: omit one of them",
+            )
+        _list_runs(**{name: fields[name] for name in ("id", "after", "limit") if fields[name]})
+        return
     fields["since"] = read_local(fields["since"])
     fields["times"] = times or asked_for_json() or sys.stdout.isatty()
     print_log = LogPrinter()
@@ -226,10 +242,10 @@ def logs(follow: bool, times: bool, **fields: Any) -> None:
 
 
 @job.command(
-    operation="jobs.job_mempool", arguments=("id",), example="scenarioctl job mempool 3kf9Qz7aB --tail 5"
+    operation="jobs.job_mempool", arguments=("id",), example="scenarioctl job drafts 3kf9Qz7aB --tail 5"
 )
 @click.option("-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C.")
-def mempool(follow: bool, **fields: Any) -> None:
+def drafts(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
     fields["since"] = read_local(fields["since"])
     if follow:

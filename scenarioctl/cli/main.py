@@ -13,102 +13,53 @@ from scenarioctl import __version__
 from scenarioctl.cli.commands import Group, wants_json
 from scenarioctl.cli.failure import fail
 from scenarioctl.cli.output import prepare_output, say
-from scenarioctl.errors import ScenarioctlError, Warned, shorten
+from scenarioctl.errors import ScenarioctlError, Warned
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 #: Name -> (module under scenarioctl.cli, attribute, short help).
 COMMANDS = {
-    "address": ("asset", "address", "Show what an address tells: its key, kind and spellings."),
+    "create": ("create", "create", "Create a scenario: a transfer, a swap, a remark, a query or a flow."),
+    "scenario": ("scenario", "scenario", "List, show, build, change, import, export and delete scenarios."),
+    "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
+    "tx": ("tx", "tx", "Build, decode, check, sign, send and track transactions."),
     "asset": ("asset", "asset", "List and show the known assets."),
     "balance": ("asset", "balance", "Read what an account holds, in every known asset."),
-    "batch": ("tx", "batch", "Join several calls in one unsigned transaction."),
-    "broadcast": ("tx", "broadcast", "Send a signed transaction to its chain."),
-    "call": ("tx", "call", "Build the unsigned transaction of any call."),
+    "address": ("asset", "address", "Show what an address tells: its key, kind and spellings."),
     "chain": ("chain", "chain", "List, show, check and refresh the known chains."),
-    "completion": ("about", "completion", "Complete commands in bash, zsh and fish."),
+    "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
+    "store": ("status", "store", "Create, check, copy, back up and migrate the store."),
     "config": ("config", "config", "Show and change the settings."),
-    "contract": ("query", "contract", "Describe ink! smart contracts."),
-    "create": ("create", "create", "Create a scenario."),
     "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
     "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),
-    "flow": ("pictures", "flow", "Draw flow files."),
+    "completion": ("about", "completion", "Complete commands in bash, zsh and fish."),
     "help": ("about", "help_", "Show the help of a command."),
+}
+#: The same of commands that fewer people need.
+MORE = {
+    "contract": ("query", "contract", "Describe ink! smart contracts."),
+    "flow": ("pictures", "flow", "Draw flow files."),
     "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
-    "info": ("scenario", "info", "Summarize a scenario in one line."),
-    "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
-    "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
-    "scenario": ("scenario", "scenario", "List, show, change, import, export and delete scenarios."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
-    "store": ("status", "store", "Create, check, copy and migrate the store."),
     "template": ("create", "template", "Count stored scenarios."),
-    "tx": (
-        "tx",
-        "tx",
-        "Decode, check, assemble and track transactions, and make signing payloads.",
-    ),
     "version": ("about", "version", "Print the version."),
     "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
-    "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers, and claim trapped assets."),
+    "xcm": ("xcm", "xcm", "Build transfers from raw amounts, and claim trapped assets."),
 }
-
-#: Words that people type first, and the command lines that they may mean.
-MEANT = {
-    "accounts": ("balance",),
-    "assemble": ("tx assemble",),
-    "bridge": ("create scenario", "xcm asset-transfer"),
-    "check": ("tx check", "chain check"),
-    "copy": ("scenario duplicate",),
-    "decode": ("tx decode",),
-    "delete": ("scenario delete",),
-    "duplicate": ("scenario duplicate",),
-    "edit": ("scenario edit",),
-    "export": ("scenario export",),
-    "import": ("scenario import",),
-    "list": ("scenario list", "job list", "chain list", "asset list"),
-    "logs": ("job logs",),
-    "ls": ("scenario list", "job list", "chain list", "asset list"),
-    "mempool": ("job mempool",),
-    "new": ("create scenario", "create swap"),
-    "pallets": ("chain pallets",),
-    "pause": ("job pause",),
-    "payload": ("tx payload",),
-    "preview": ("scenario preview",),
-    "remark": ("create remark",),
-    "rename": ("scenario rename",),
-    "reschedule": ("job reschedule",),
-    "resume": ("job resume",),
-    "rm": ("scenario delete",),
-    "run": ("job run",),
-    "schedule": ("job start", "job reschedule"),
-    "sell": ("create swap",),
-    "send": ("create scenario", "xcm asset-transfer", "broadcast"),
-    "serve": ("daemon",),
-    "server": ("daemon",),
-    "set": ("config set",),
-    "show": ("scenario show", "chain show", "asset show", "config show"),
-    "sign": ("tx payload", "tx assemble"),
-    "start": ("job start",),
-    "stop": ("job stop",),
-    "submit": ("broadcast",),
-    "swap": ("create swap", "quote"),
-    "teleport": ("create scenario", "xcm asset-transfer"),
-    "transfer": ("create scenario", "xcm asset-transfer"),
-    "watch": ("job watch", "query --watch", "job logs --follow"),
-}
+_ALL = COMMANDS | MORE
 
 
 class LazyGroup(Group):
     """A group that imports a command only when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return list(_ALL)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        row = COMMANDS.get(cmd_name)
+        row = _ALL.get(cmd_name)
         if row is None:
             return None
         from importlib import import_module
@@ -116,19 +67,13 @@ class LazyGroup(Group):
         command = getattr(import_module(f"scenarioctl.cli.{row[0]}"), row[1])
         return command if isinstance(command, click.Command) else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        meant = MEANT.get(args[0].lower()) if args and args[0] not in COMMANDS else None
-        if meant is not None:
-            *others, last = [f"scenarioctl {line}" for line in meant]
-            question = f"{', '.join(others)} or {last}" if others else last
-            raise click.UsageError(f"there is no command {shorten(args[0])}, did you mean {question}?", ctx)
-        return super().resolve_command(ctx, args)
+    def shown(self, ctx: click.Context) -> list[str]:
+        return self.list_commands(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, row[2]) for name, row in COMMANDS.items()])
+        for title, rows in (("Commands", COMMANDS), ("More", MORE)):
+            with formatter.section(title):
+                formatter.write_dl([(name, row[2]) for name, row in rows.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
@@ -136,7 +81,7 @@ class LazyGroup(Group):
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
-            CompletionItem(name, help=row[2]) for name, row in COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=row[2]) for name, row in _ALL.items() if name.startswith(incomplete)
         ]
 
 

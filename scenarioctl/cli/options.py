@@ -27,17 +27,33 @@ class OneOption(click.Option):
         self.is_needed = attributes.pop("required", False)
         #: Values that the shell offers; the operation judges what is given.
         self.choices: tuple[str, ...] = attributes.pop("choices", ())
+        #: Old spellings, which are taken and shown nowhere.
+        self.unseen: tuple[str, ...] = attributes.pop("unseen", ())
         if self.choices:
             attributes["shell_complete"] = _completing(lambda: self.choices)
-        super().__init__(names, **{**attributes, "multiple": True})
+        super().__init__([*names, *self.unseen], **{**attributes, "multiple": True})
         if self.is_needed and self.help:
             self.help += "  [required]"
+
+    @property
+    def shown(self) -> list[str]:
+        """The spellings that the help shows."""
+        return [each for each in self.opts if each not in self.unseen]
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        taken, self.opts = self.opts, self.shown
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = taken
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         values = super().process_value(ctx, value)
         if not values:
             if self.is_needed and not ctx.resilient_parsing:
-                raise InvalidRequest(field=self.name, problem="is missing", expected=f"{'/'.join(self.opts)}")
+                raise InvalidRequest(
+                    field=self.name, problem="is missing", expected=f"{'/'.join(self.shown)}"
+                )
             return self.fallback
         if any(other != values[0] for other in values):
             raise InvalidRequest(
@@ -150,7 +166,9 @@ def read_operation(operation: str) -> Mapping[str, Any]:
 def spell(fields: Iterable["FieldRow"], arguments: Sequence[str]) -> Mapping[str, str]:
     """Return how a command line spells each of the *fields*."""
     return {
-        each["name"]: each["unit"] if each["name"] in arguments else f"--{each['name'].replace('_', '-')}"
+        each["name"]: each["unit"]
+        if each["name"] in arguments
+        else each.get("option") or f"--{each['name'].replace('_', '-')}"
         for each in fields
     }
 
@@ -168,11 +186,12 @@ def request_parameters(
     arguments: Sequence[str],
     without: Sequence[str],
     own: Iterable[click.Parameter],
+    whole: bool = False,
 ) -> list[click.Parameter]:
     """Return the parameters of a command for the *fields* of its request, but those in *without*.
 
     Those in *arguments* are arguments, in this order. A parameter of the command's *own* with the name of a field stands in
-    its place.
+    its place. What few need is hidden, unless the *whole* is to be seen.
     """
     by_name = {each["name"]: each for each in fields}
     given = {str(each.name): each for each in own}
@@ -180,7 +199,9 @@ def request_parameters(
     found = [given.pop(name) if name in given else _argument(by_name[name]) for name in arguments]
     for name, each in by_name.items():
         if name not in arguments and name not in without:
-            found.append(given.pop(name) if name in given else _option(each, spelled))
+            shown = _option(each, spelled)
+            shown.hidden = each.get("rare", False) and not whole
+            found.append(given.pop(name, shown))
     return [*found, *given.values()]
 
 
@@ -206,12 +227,14 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
         return click.Option(
             [f"{spelled[name]}/{off}" if off else spelled[name], name], is_flag=True, help=text, **choice
         )
-    names = [spelled[name], *(each for each in field.get("spellings", ()) if each != spelled[name]), name]
+    shown = spelled[name]
+    spellings = (f"--{name.replace('_', '-')}", *field.get("spellings", ()))
+    unseen = [each for each in dict.fromkeys(spellings) if each != shown]
     metavar, complete = _METAVARS.get(unit, unit), COMPLETIONS.get(field.get("complete") or unit)
     if field.get("repeats"):
         default = () if field.get("list") else field["default"]
         return click.Option(
-            names,
+            [shown, *unseen, name],
             metavar=metavar,
             help=text,
             multiple=True,
@@ -219,7 +242,8 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
             callback=lambda _context, _parameter, values: list(values) or default,
         )
     return OneOption(
-        names,
+        [shown, name],
+        unseen=tuple(unseen),
         metavar=metavar,
         help=text,
         choices=tuple(field.get("choices") or field.get("offers") or ()),

@@ -249,8 +249,8 @@ class Patience:
 @click.command(
     cls=Command,
     operation="swap_quotes.quote_swap",
-    example="scenarioctl quote --assetin DOT --assetout HDX --amount 2\n"
-    "  scenarioctl quote --assetin DOT --assetout HDX --amount 2 --field min_amount_out",
+    example="scenarioctl quote --sell DOT --buy HDX --amount 2\n"
+    "  scenarioctl quote --sell DOT --buy HDX --amount 2 --field min_amount_out",
 )
 def quote(**fields: Any) -> None:
     """Ask the exchange chain what a swap would buy now.

@@ -1,4 +1,4 @@
-"""`scenarioctl scenario` and its short form `info`."""
+"""`scenarioctl scenario`: the stored scenarios."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.pictures import preview
-from scenarioctl.cli.reports import plain_command, show_check
+from scenarioctl.cli.reports import plain_command, show_check, show_meaning
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
 
 if TYPE_CHECKING:
@@ -49,22 +49,6 @@ def tag(**fields: Any) -> None:
 def _print_lines(lines: list[str]) -> None:
     for line in lines:
         click.echo(line)
-
-
-@click.command(
-    cls=Command,
-    operation=_FLOW,
-    arguments=("id",),
-    example="scenarioctl scenario flow 3kf9Qz7aB > rent.toml",
-)
-def flow(**fields: Any) -> None:
-    """Print a scenario as a flow file, as scenario edit opens it."""
-    print_flow(**fields)
-
-
-def print_flow(**fields: Any) -> None:
-    answer = perform(operation=_FLOW, **fields).answer
-    emit(answer, partial(click.echo, answer["text"], nl=False))
 
 
 @click.command(
@@ -196,7 +180,7 @@ info = plain_command(
     "scenarios.scenario_info",
     prints="result",
     arguments=("id",),
-    example="scenarioctl info 3kf9Qz7aB",
+    hidden=True,
 )
 rename = plain_command(
     "rename",
@@ -205,30 +189,70 @@ rename = plain_command(
     arguments=("id", "name"),
     example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
 )
-duplicate = plain_command(
-    "duplicate",
+copy = plain_command(
+    "copy",
     "scenario_changes.duplicate_scenario",
     prints="id",
     arguments=("id",),
-    example="scenarioctl scenario duplicate 3kf9Qz7aB --name 'Rent of the second office'",
+    example="scenarioctl scenario copy 3kf9Qz7aB --name 'Rent of the second office'",
 )
-batch = plain_command(
-    "batch",
-    "scenario_batches.batch_scenario",
-    prints="tx",
-    arguments=("id",),
-    example="scenarioctl scenario batch 3kf9Qz7aB --check --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
-)
-for each in (info, preview, rename, tag, duplicate, edit, flow, batch):
+for each in (info, preview, rename, tag, copy, edit):
     scenario.add_command(each)
 
 
 @scenario.command(
     operation="scenarios.full_scenario_info",
+    others=("scenario_batches.batch_scenario",),
     arguments=("id",),
-    example="scenarioctl --offline scenario full 3kf9Qz7aB\n"
-    "  scenarioctl --offline scenario full 3kf9Qz7aB --step 1 --field tx",
+    example="scenarioctl --offline scenario build 3kf9Qz7aB\n"
+    "  scenarioctl --offline scenario build 3kf9Qz7aB --step 1 > tx.hex",
 )
+@click.option("--all", "every", is_flag=True, help="Build those of all steps, one to a line.")
+@click.option(
+    "--batch",
+    "together",
+    is_flag=True,
+    help="Build one of all steps, with one signature: all of it happens, or nothing.",
+)
+def build(every: bool, together: bool, **fields: Any) -> None:
+    """Build the unsigned transaction of a scenario; stderr says what it does, and stdout has its hex alone.
+
+    Of several, it is the first one, or that of --step. With --check, it is built only if it passes, and stderr has each
+    amount and fee.
+    """
+    given = [
+        name for name, is_given in (("step", fields["step"]), ("all", every), ("batch", together)) if is_given
+    ]
+    if len(given) > 1:
+        raise InvalidRequest(
+            field=given[0], problem=f"cannot be combined with --{given[1]}: omit one of them"
+        )
+    if together:
+        del fields["step"]
+        result = perform(operation="scenario_batches.batch_scenario", **fields)
+        show_meaning(result)
+        show_check(result)
+        print_answer(result, plain="tx")
+        return
+    result = perform(**fields)
+    answer = result.answer["result"]
+    others = answer.get("transactions", [])
+    if not asked_for_json():
+        for each in others[: None if every else 1] or [answer]:
+            if "says" in each:
+                tell(f"What it does: {each['says']}")
+        if len(others) > 1 and not every:
+            tell(
+                f"{len(others)} transactions in all: --all builds each, --step N one of them, --batch one of all."
+            )
+    show_check(result)
+    if every and not asked_for_data():
+        _print_all(others or [answer])
+    else:
+        print_answer(result, plain="result.tx")
+
+
+@scenario.command(operation="scenarios.full_scenario_info", arguments=("id",), hidden=True)
 @click.option(
     "--all",
     "every",
@@ -371,6 +395,7 @@ def _read_source(source: str) -> str:
 
 @scenario.command(
     operation="scenarios.export_scenario",
+    others=(_FLOW,),
     arguments=("id",),
     example="scenarioctl scenario export 3kf9Qz7aB --as json",
 )
@@ -382,12 +407,15 @@ def _read_source(source: str) -> str:
     default="share",
     help="Format: share (default; for the web editor), json, or flow (a flow file, as scenario edit opens it).",
 )
-def export(form: str, **fields: Any) -> None:
+@option("--syntax", default="toml", hidden=True)
+@click.option("--or-diagram", is_flag=True, hidden=True)
+def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
     """Print a scenario as the editor's share string, as JSON, or as a flow file."""
     if form not in {"share", "json", "flow"}:
         raise InvalidRequest(field="as", value=form, problem="is not a form", expected="share, json or flow")
     if form == "flow":
-        print_flow(**fields)
+        written = perform(operation=_FLOW, syntax=syntax, or_diagram=or_diagram, **fields).answer
+        emit(written, partial(click.echo, written["text"], nl=False))
         return
     result = perform(form=form, **fields)
     if form == "json":

@@ -1,4 +1,4 @@
-"""`scenarioctl tx`, `broadcast`, `call` and `batch`: transactions."""
+"""`scenarioctl tx`: transactions."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
     TX_LIMIT,
     asked_for_data,
@@ -23,7 +23,7 @@ from scenarioctl.errors import NotFound
 
 @click.group(cls=Group)
 def tx() -> None:
-    """Decode, check, assemble and track transactions, and make signing payloads."""
+    """Build, decode, check, sign, send and track transactions."""
 
 
 @tx.command(
@@ -39,6 +39,7 @@ def decode(**fields: Any) -> None:
 
 @tx.command(
     operation="decoded_transactions.transaction_payload",
+    whole=True,
     arguments=("tx",),
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
@@ -94,8 +95,8 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @tx.command(
     operation="transaction_checks.check_transaction",
     arguments=("tx",),
-    example="scenarioctl tx check --from polkadot --to assetHub --assetid DOT --amount 15000000000 \\\n"
-    "    --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
+    example="scenarioctl tx check --from polkadot --to assetHub --asset DOT --amount 15000000000 \\\n"
+    "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
 def check(**fields: Any) -> None:
@@ -122,7 +123,7 @@ tx.add_command(
         arguments=("tx",),
         example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
         "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
-        "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
+        "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl tx send polkadot -",
     )
 )
 
@@ -141,13 +142,12 @@ def status(**fields: Any) -> None:
     print_answer(result, draw=lambda: draw_status(result.answer))
 
 
-@click.command(
-    cls=Command,
+@tx.command(
     operation="broadcasts.broadcast",
     arguments=("chain", "tx"),
-    example="scenarioctl broadcast polkadot 0x45028400… --wait in-block",
+    example="scenarioctl tx send polkadot 0x45028400… --wait in-block",
 )
-def broadcast(**fields: Any) -> None:
+def send(**fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
     It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
@@ -205,13 +205,12 @@ def _say_arrival(arrival: Mapping[str, Any]) -> str:
     return f"{arrival['state']}{block}{reason}"
 
 
-@click.command(
-    cls=Command,
+@tx.command(
     operation="calls.build_call",
     arguments=("chain", "pallet", "method", "args"),
-    example="scenarioctl --offline call polkadot System remark hello\n"
-    "  scenarioctl --offline call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
-    "  scenarioctl --offline call polkadot Utility as_derivative 3 @call.hex",
+    example="scenarioctl --offline tx call polkadot System remark hello\n"
+    "  scenarioctl --offline tx call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
+    "  scenarioctl --offline tx call polkadot Utility as_derivative 3 @call.hex",
 )
 def call(args: tuple[str, ...], **fields: Any) -> None:
     """Build the unsigned transaction of any call of a chain.
@@ -227,12 +226,11 @@ def call(args: tuple[str, ...], **fields: Any) -> None:
     print_answer(result, plain="tx")
 
 
-@click.command(
-    cls=Command,
+@tx.command(
     operation="calls.batch_calls",
     arguments=("chain", "calls"),
-    example="scenarioctl --offline batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
-    "  scenarioctl --offline batch assetHub @calls.txt --kind force-batch",
+    example="scenarioctl --offline tx batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
+    "  scenarioctl --offline tx batch assetHub @calls.txt --kind force-batch",
 )
 @click.argument("calls", metavar="[HEX|@FILE|-]...", nargs=-1)
 def batch(calls: tuple[str, ...], **fields: Any) -> None:

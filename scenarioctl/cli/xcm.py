@@ -20,8 +20,8 @@ xcm.add_command(
         "asset-transfer",
         "transfers.asset_transfer",
         prints="txdata",
-        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --assetid DOT \\\n"
-        "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --asset DOT \\\n"
+        "    --amount 15000000000 --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
 

@@ -38,8 +38,11 @@ class Value:
     offers: tuple[str, ...] = ()
     #: What completes a value, if the unit doesn't tell.
     complete: str = ""
-    #: Other spellings of its option.
+    #: How a command line spells its option, if not like its name; other spellings, which are shown nowhere.
+    option: str = ""
     spellings: tuple[str, ...] = ()
+    #: Few need it: the help of commands only names its option.
+    rare: bool = False
     #: Of a field that is true or false: the option for false.
     off: str = ""
     #: Whether its option may be repeated, for several values.
@@ -50,18 +53,25 @@ class Value:
 
 
 ChainName = Annotated[str, Value("CHAIN")]
-SourceChain = Annotated[str, Value("CHAIN", spellings=("--source-chain", "--sourchain", "--from"))]
+SourceChain = Annotated[str, Value("CHAIN", option="--from", spellings=("--source-chain", "--sourchain"))]
 DestinationChain = Annotated[
-    str, Value("CHAIN", spellings=("--dest-chain", "--destchain", "--deschain", "--to"))
+    str, Value("CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"))
 ]
 PalletName = Annotated[str, Value("PALLET")]
 #: A storage item or constant of a pallet, or a method of a runtime API.
 ItemName = Annotated[str, Value("METHOD")]
 CallParameters = Annotated[tuple[Any, ...], Value("PARAM")]
 AssetName = Annotated[str | int, Value("ASSET")]
-SentAsset = Annotated[str | int, Value("ASSET", spellings=("--assetid", "--asset"))]
+SentAsset = Annotated[str | int, Value("ASSET", option="--asset")]
 Address = Annotated[str, Value("ADDRESS")]
-Receiver = Annotated[str, Value("ADDRESS", spellings=("--destination-address", "--destinationaddress"))]
+Receiver = Annotated[
+    str,
+    Value(
+        "ADDRESS",
+        option="--to-address",
+        spellings=("--receiver", "--destination-address", "--destinationaddress"),
+    ),
+]
 ScenarioName = Annotated[str, Value("ID")]
 JobName = Annotated[str, Value("ID", complete="JOB")]
 StepName = Annotated[int | str, Value("N")]
@@ -100,7 +110,9 @@ class FieldRow(TypedDict):
     choices: NotRequired[Sequence[str]]
     offers: NotRequired[Sequence[str]]
     complete: NotRequired[str]
+    option: NotRequired[str]
     spellings: NotRequired[Sequence[str]]
+    rare: NotRequired[bool]
     off: NotRequired[str]
     repeats: NotRequired[bool]
     least: NotRequired[int]

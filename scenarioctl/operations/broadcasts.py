@@ -72,12 +72,12 @@ class Broadcast:
     strict: bool = False
     #: With `draft`: the job whose draft was signed. The draft is marked as sent.
     job: JobName = ""
-    #: The draft that was signed, by its seq in `job mempool`.
+    #: The draft that was signed, by its seq in `job drafts`.
     draft: DraftNumber = ""
     #: The scenario whose transaction was signed. It is then known as sent.
     scenario: ScenarioName = ""
     #: With `scenario`: which of its transactions (default the first): its number, counted from 1, the id of its node, or `all`
-    #: for those of `scenario batch`.
+    #: for those of `scenario build --batch`.
     step: StepName = ""
     #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. Anything else is not sent.
     expect: PayloadJson = None

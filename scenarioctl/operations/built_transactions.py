@@ -40,24 +40,24 @@ class SignerFields:
     #: Account that will sign: SS58 or 0x public key.
     sender: Address = ""
     #: The sender's nonce. Read from the chain; required offline.
-    nonce: Count | None = None
+    nonce: Annotated[Count | None, Value("N", rare=True)] = None
     #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex. Default: 64; offline `immortal`, or
     #: 64 with `block` and `block_hash`.
-    era: Annotated[str | int, Value("ERA", offers=("immortal",))] = ""
+    era: Annotated[str | int, Value("ERA", offers=("immortal",), rare=True)] = ""
     #: Number of the block that a mortal era starts from. Default: the finalized block.
-    block: Count | None = None
+    block: Annotated[Count | None, Value("N", rare=True)] = None
     #: Hash of that block. Read from the chain; required offline with a mortal era.
-    block_hash: Hash = ""
+    block_hash: Annotated[Hash, Value("0xHASH", rare=True)] = ""
     #: Tip in the native asset's smallest unit.
-    tip: Annotated[int | str, Value("RAW")] = 0
+    tip: Annotated[int | str, Value("RAW", rare=True)] = 0
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by
     #: `tx payload` and `tx check` of a transaction.
-    fee_asset: AssetName = ""
+    fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
     #: Commit the signature to the runtime's metadata (CheckMetadataHash): its hash, `auto` to compute it, or `off`. Default:
     #: `auto` if the connected chain supports it; offline `off`.
-    metadata_hash: Annotated[str, Value("auto|off|0xHASH", offers=("auto", "off"))] = ""
+    metadata_hash: Annotated[str, Value("auto|off|0xHASH", offers=("auto", "off"), rare=True)] = ""
     #: Override the chain's genesis hash.
-    genesis: Hash = ""
+    genesis: Annotated[Hash, Value("0xHASH", rare=True)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,10 +439,10 @@ class TransferFields:
     #: Let the transfer close the sender's account, or keep it alive (default). Only within a chain, or with `amount` max.
     allow_death: Annotated[bool | None, Value(off="--keep-alive")] = None
     #: Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"))] = None
+    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"), rare=True)] = None
     #: Asset of the source chain that goes along and pays for execution on the destination: its id, symbol or location. The
     #: chain is asked how much; what is left is the receiver's.
-    remote_fee_asset: AssetName = ""
+    remote_fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -450,10 +450,10 @@ class RawTransferFields(TransferFields):
     """Fields of a transfer that is drafted and not stored."""
 
     #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
-    accept_locked: bool = False
+    accept_locked: Annotated[bool, Value(rare=True)] = False
     #: To Ethereum: send so much Ether of `sender` along for a relayer, like 0.0003. The message then goes by Snowbridge's second
     #: protocol (V2).
-    relayer_fee: Annotated[str | int | float, Value("ETH")] = ""
+    relayer_fee: Annotated[str | int | float, Value("ETH", rare=True)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

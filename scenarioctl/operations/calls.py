@@ -13,6 +13,7 @@ from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
     RuntimeUsed,
+    WrittenTransaction,
     check_form,
     check_sender,
     find_fee_asset,
@@ -98,24 +99,31 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     return await answer_call(app, transaction, request, sender)
 
 
+async def say_written(
+    app: Application, transaction: "UnsignedTransaction", written: WrittenTransaction
+) -> str:
+    """Return what *transaction* does, with what a payload signs beside it, in one sentence."""
+    chain = app.registry.find(transaction.chain)
+    table = await app.runtime(chain)
+    signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
+    return await read_aside(app, transaction.call_data, say_transaction, app, chain, table, signed)
+
+
 async def answer_call(
     app: Application, transaction: "UnsignedTransaction", request: CheckableFields, sender: bytes | None
 ) -> Result[BuiltCall]:
     """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once it passes a check for them."""
     chain = app.registry.find(transaction.chain)
-    table = await app.runtime(chain)
     if sender is not None:
         fee_asset = await find_fee_asset(app, chain, request.fee_asset)
         transaction = await check_draft(app, transaction, sender, fee_asset)
     check = passed_check(transaction)
     written = await write_transaction(app, transaction, request)
-    signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
-    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, signed)
     return Result(
         answer={
             "chain": chain.name,
             "tx": written.tx,
-            "says": says,
+            "says": await say_written(app, transaction, written),
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },

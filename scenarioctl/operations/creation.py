@@ -1,7 +1,7 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
@@ -22,6 +22,7 @@ from scenarioctl.model.request_fields import (
     SourceChain,
     Syntax,
     Tokens,
+    Value,
 )
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
@@ -116,9 +117,9 @@ class CreateSwap(SwapFields, CheckableFields):
     #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that counts.
     min_received: Tokens | None = None
     #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
-    min_amount_out: Raw | None = None
+    min_amount_out: Annotated[Raw | None, Value("RAW", rare=True)] = None
     #: Take the minimum as it stands, even below the quote less the slippage.
-    exact_minimum: bool = False
+    exact_minimum: Annotated[bool, Value(rare=True)] = False
     #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of it.
     yes: bool | None = None
     #: How far the size of the swap may worsen its own price, in per cent (default 5).

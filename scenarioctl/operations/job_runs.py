@@ -53,7 +53,7 @@ class JobRow(TypedDict):
 
 
 class RunRow(TypedDict):
-    #: `run` of `job logs` and `job mempool`. It grows with every run of the store, whichever job it is of.
+    #: `run` of `job logs` and `job drafts`. It grows with every run of the store, whichever job it is of.
     number: int
     planned: "Timestamp"
     started: "Timestamp"
@@ -197,7 +197,7 @@ async def span_of_run(app: Application, id: str, run: str | int, *, with_before:
         raise NotFound(
             field="run",
             value=number,
-            problem=f"of scenario {shorten(id)} is not stored. List its runs with `job runs`.",
+            problem=f"of scenario {shorten(id)} is not stored. List its runs with `job logs --runs`.",
         )
     first = found[0].started
     if with_before:
@@ -207,7 +207,11 @@ async def span_of_run(app: Application, id: str, run: str | int, *, with_before:
 
 def read_run(value: str | int, *, field: str) -> int:
     return read_number(
-        value, field=field, kind="the number of a run", expected="one of `job runs`", most=_NUMBER_MAX - 1
+        value,
+        field=field,
+        kind="the number of a run",
+        expected="one of `job logs --runs`",
+        most=_NUMBER_MAX - 1,
     )
 
 

@@ -354,7 +354,7 @@ class ReadFields:
     tail: Count = ""
     #: Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.
     since: Annotated[str, Value("TIME")] = ""
-    #: Only those of the run with this number of `job runs`; of a log, also what was written between it and the run before.
+    #: Only those of the run with this number of `job logs --runs`; of a log, also what was written between it and the run before.
     run: Annotated[str | int, Value("NUMBER")] = ""
 
 

@@ -22,6 +22,7 @@ from scenarioctl.operations.built_transactions import (
     refuse_checked_fee_asset,
     write_transaction,
 )
+from scenarioctl.operations.calls import say_written
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
@@ -81,6 +82,8 @@ class FullScenarioInfo(CheckableFields):
 
 class DescribedTransaction(TypedDict):
     tx: "Hex"
+    #: What it does, in one sentence.
+    says: str
     summary: str
     asset: str
     #: Whole tokens, as the scenario has it.
@@ -98,6 +101,7 @@ class StepTransaction(TypedDict, total=False):
 
     node: Required[str]
     tx: "Hex"
+    says: str
     summary: str
     asset: str
     amount: str
@@ -137,7 +141,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     first = await draft_first(app, diagram, step=request.step, sender=sender, carried=carried)
     transaction = first.transaction
     written = await write_transaction(app, transaction, request)
-    result = cast("FirstTransaction", {**_describe(first, written)})
+    result = cast("FirstTransaction", {**await _describe(app, first, written)})
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
@@ -154,7 +158,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     if sender is not None and len(checked) > 1 and not any(each.after for each in checked):
         notes = (*notes, CHECKED_ALONE)
     if others:
-        result["transactions"] = [_step_transaction(first, written), *others]
+        result["transactions"] = [await _step_transaction(app, first, written), *others]
         if request.output_format == "payload":
             said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
             notes = (*notes, said)
@@ -165,9 +169,12 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     )
 
 
-def _describe(drafted: "Drafted", written: WrittenTransaction) -> DescribedTransaction:
+async def _describe(
+    app: Application, drafted: "Drafted", written: WrittenTransaction
+) -> DescribedTransaction:
     described: DescribedTransaction = {
         "tx": written.tx,
+        "says": await say_written(app, drafted.transaction, written),
         "summary": drafted.summary,
         "asset": drafted.asset,
         "amount": drafted.amount,
@@ -189,16 +196,20 @@ async def _transaction_of(
         if isinstance(outcome, ScenarioctlError):
             raise outcome
         passed_check(outcome.transaction)
-        return _step_transaction(outcome, await write_transaction(app, outcome.transaction, request))
+        return await _step_transaction(
+            app, outcome, await write_transaction(app, outcome.transaction, request)
+        )
     except ScenarioctlError as error:
         return {"node": node, "error": str(error), "code": error.code}
 
 
-def _step_transaction(drafted: "Drafted", written: WrittenTransaction) -> StepTransaction:
+async def _step_transaction(
+    app: Application, drafted: "Drafted", written: WrittenTransaction
+) -> StepTransaction:
     transaction = drafted.transaction
     step = {
         "node": drafted.node,
-        **_describe(drafted, written),
+        **await _describe(app, drafted, written),
         "warnings": [*transaction.warnings, *written.warnings],
         **passed_check(transaction),
     }

@@ -100,7 +100,7 @@ class TransactionSource(SignerFields):
     yes: bool = False
     #: Take the transaction from the mempool of this job.
     job: JobName = ""
-    #: With `job`: the draft, by its seq in `job mempool` (default the newest).
+    #: With `job`: the draft, by its seq in `job drafts` (default the newest).
     draft: DraftNumber = ""
 
 

@@ -47,6 +47,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "result": {
                 "tx": _TRANSFER,
+                "says": "sends 1.5 USDT from assetHub to hydraDx for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
                 "summary": "assetHub > xTransfer > hydraDx",
                 "asset": "1984",
                 "amount": "1.5",
