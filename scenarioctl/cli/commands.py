@@ -126,8 +126,23 @@ class Command(_OfOperation):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # For an error, which may be one of the line.
-        ctx.find_root().ensure_object(dict)["operation"] = self.operation
+        flags = ctx.find_root().ensure_object(dict)
+        flags["operation"] = self.operation
+        if not ctx.resilient_parsing and not wants_json(args, flags):
+            args = self._completed(ctx, args)
         return super().parse_args(ctx, args)
+
+    def _completed(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return *args* with what is missing, which a person at a terminal is asked for."""
+
+        def is_needed(each: click.Parameter) -> bool:
+            return bool(getattr(each, "is_needed", each.required))
+
+        if not sys.stdin.isatty() or not any(map(is_needed, self.params)) or {"-h", "--help"} & set(args):
+            return args
+        from scenarioctl.cli.asking import ask_for_missing, is_person_there
+
+        return ask_for_missing(ctx, is_needed, args) if is_person_there() else args
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)

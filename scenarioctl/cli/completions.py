@@ -59,7 +59,7 @@ def job_ids(context: click.Context, incomplete: str) -> Iterable[Offer]:
 def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
     from scenarioctl.config import is_server
 
-    settings = _settings(context)
+    settings = settings_of(context)
     if settings.url or is_server(settings.store):
         return []
 
@@ -67,12 +67,12 @@ def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
 
 
 def chains(context: click.Context, _: str) -> Iterator[Offer]:
-    for each in _registry(context).all():
+    for each in registry_of(context).all():
         yield each.name, f"{each.role}, {each.symbol}"
 
 
 def relays(context: click.Context, _: str) -> Iterator[Offer]:
-    for each in _registry(context).all():
+    for each in registry_of(context).all():
         if each.role == "relay":
             yield each.name, each.symbol
 
@@ -81,7 +81,7 @@ def assets(context: click.Context, incomplete: str) -> list[Offer]:
     """Offer ids and symbols on the chain that is typed already; of look-alikes, only the ids."""
     from scenarioctl.chains.assets import Assets
 
-    registry, name = _registry(context), _typed_chain(context)
+    registry, name = registry_of(context), typed_chain(context)
     table = Assets(registry).all(registry.find(name)) if name else ()
     by_symbol = [
         (each.symbol, f"{each.id}, {each.name}" if each.name else each.id)
@@ -167,7 +167,7 @@ def fields(context: click.Context, _: str) -> list[Offer]:
     return [(path, "") for path in getattr(context.command, "answer_paths", ())]
 
 
-def _settings(context: click.Context) -> Any:
+def settings_of(context: click.Context) -> Any:
     from scenarioctl.config import load_settings
 
     flags: dict[str, Any] = {}
@@ -179,13 +179,13 @@ def _settings(context: click.Context) -> Any:
     return load_settings({name: flags.get(name) for name in ("config", "store", "url")})
 
 
-def _registry(context: click.Context) -> "Registry":
+def registry_of(context: click.Context) -> "Registry":
     from scenarioctl.chains.registry import Registry
 
-    return Registry(_settings(context).chains)
+    return Registry(settings_of(context).chains)
 
 
-def _typed_chain(context: click.Context) -> str:
+def typed_chain(context: click.Context) -> str:
     return next((context.params[each] for each in _CHAIN_PARAMETERS if context.params.get(each)), "")
 
 
@@ -195,17 +195,17 @@ def _typed_pallet(context: click.Context) -> str:
 
 def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
     """Return a runtime table of the chain that is typed, not always the newest: names of pallets hardly change."""
-    name = _typed_chain(context)
+    name = typed_chain(context)
     if not name:
         return None
     from scenarioctl.runtime.table import load_bundled
 
-    found = _registry(context).find(name)
+    found = registry_of(context).find(name)
     table = load_bundled(found.name)
     if table is None and found.genesis:
         from scenarioctl.runtime.table_cache import load_cached
 
-        table = load_cached(found.genesis, _settings(context).cache / "runtimes" / found.name)
+        table = load_cached(found.genesis, settings_of(context).cache / "runtimes" / found.name)
     return table
 
 

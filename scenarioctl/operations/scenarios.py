@@ -22,7 +22,6 @@ from scenarioctl.operations.built_transactions import (
     refuse_checked_fee_asset,
     write_transaction,
 )
-from scenarioctl.operations.calls import say_written
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
@@ -172,6 +171,9 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
 async def _describe(
     app: Application, drafted: "Drafted", written: WrittenTransaction
 ) -> DescribedTransaction:
+    # Who only lists scenarios needs no codec.
+    from scenarioctl.operations.calls import say_written
+
     described: DescribedTransaction = {
         "tx": written.tx,
         "says": await say_written(app, drafted.transaction, written),
