@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_status import TransactionStatus, transaction_status
@@ -147,15 +148,49 @@ def test_a_message_is_waited_for_until_it_arrives(world: World) -> None:
     asked = len(world.there.asked)
 
     assert waiting["arrivals"] == [
-        {"chain": "assetHub", "state": "waiting", "block_number": None, "reason": "", "asked": None}
+        {
+            "chain": "assetHub",
+            "state": "waiting",
+            "block_number": None,
+            "reason": "",
+            "received": [],
+            "asked": None,
+        }
     ]
     assert (waiting["state"], waiting["settled"]) == ("finalized", False)
-    there = {"chain": "assetHub", "state": "arrived", "block_number": THERE + 2, "reason": "", "asked": 1}
+    there = {"chain": "assetHub", "state": "arrived", "block_number": THERE + 2, "reason": ""}
+    there |= {"received": [], "asked": 1}
     assert arrived["arrivals"] == final["arrivals"] == [there]
     assert [each["settled"] for each in (arrived, final)] == [False, True]
     # What is settled is not asked again.
     assert world.status() == final
     assert len(world.there.asked) == asked
+
+
+def test_what_a_message_gave_to_whom_it_pays_is_told(world: World) -> None:
+    def gives(account: bytes, amount: int) -> Any:
+        return {"Balances": {"Minted": {"who": account, "amount": amount}}}
+
+    payee, author = dev_key("//Bob").public_key, dev_key("//Charlie").public_key
+    place = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": payee}}]}}
+    deposit = {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": place}}
+    withdrawn = {"Balances": {"Withdraw": {"who": dev_key().public_key, "amount": 3 * 10**10}}}
+    world.send(withdrawn, sent(message=(CLEAR, deposit)))
+    world.status()
+    world.hub.put(
+        THERE + 1,
+        # Of another message, and of the block's author.
+        *(gives(payee, 7), processed(id=b"\x22" * 32)),
+        *(gives(payee, 15 * 10**9), gives(author, 9), processed()),
+        gives(payee, 5),
+    )
+
+    status = world.status()
+    (arrived,) = status["arrivals"]
+    assert [each["human"] for each in status["left"]] == ["3 DOT"]
+    assert [(each["account"], each["human"]) for each in arrived["received"]] == [
+        (format_account(payee, 0), "1.5 DOT")
+    ]
 
 
 def test_blocks_that_are_final_are_read_once(world: World) -> None:

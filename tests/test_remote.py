@@ -287,14 +287,15 @@ def test_a_transaction_that_a_daemon_broadcasts_is_drawn_on_a_terminal(
         "fee_paid_in": amount,
         "events": [{"System": {"ExtrinsicSuccess": {}}}],
     }
-    line = ("--url", script.url, "broadcast", "polkadot", "0x84", "--wait", "finalized", "--timeout", "9")
+    line = ("--url", script.url, "-v", "broadcast", "polkadot", "0x84", "--wait", "finalized")
+    waits = ("--timeout", "9")
 
-    drawn, said, code = on_a_terminal(tmp_path, *line)
+    drawn, said, code = on_a_terminal(tmp_path, *line, *waits)
 
     assert script.asked[0].fields == {"chain": "polkadot", "tx": "0x84", "wait": "finalized", "timeout": "9"}
     facts, _, events = re.sub(r"[ \n]+", " ", without_colours(drawn)).partition("[")
-    assert (code, said) == (0, "")
-    assert facts.split(" fee ")[1] == f"1500000 fee_paid_in {paid} "
+    assert (code, said.splitlines()[-1].partition(" took ")[0]) == (0, "broadcasts.broadcast")
+    assert facts.split(" transaction fee ")[1] == f"{paid} "
     assert "ExtrinsicSuccess" in events
 
 

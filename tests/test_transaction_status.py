@@ -758,5 +758,10 @@ def test_a_terminal_shows_how_far_a_draft_has_come(world: World, draft: tuple[st
 
     assert " sent 0x" in sent
     assert status.startswith("It is in block 1001 of polkadot, not finalized yet.")
-    assert f"block_number {NUMBER + 1} success yes fee 0.0161154943 DOT job {job} draft {seq}" in status
+    assert (
+        f"block_number {NUMBER + 1} transaction fee 0.0161154943 DOT events 2, shown by -v job {job} draft {seq}"
+        in status
+    )
+    assert "TransactionFeePaid" not in status
+    assert "TransactionFeePaid" in world.show("-v", "tx", "status", "polkadot", hash)
     assert "in-block 1001" in included

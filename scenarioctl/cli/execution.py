@@ -239,6 +239,11 @@ def confirms() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not wants_json((), _flags())
 
 
+def is_verbose() -> bool:
+    """Return whether details are wanted."""
+    return bool(_flags().get("verbose"))
+
+
 def asked_for_json() -> bool:
     return read_settings().json
 

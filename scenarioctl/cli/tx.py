@@ -10,6 +10,7 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
     TX_LIMIT,
     asked_for_data,
+    is_verbose,
     perform,
     print_answer,
     read_text,
@@ -164,13 +165,26 @@ def send(**fields: Any) -> None:
         return
 
     def draw() -> None:
-        facts = {name: value for name, value in answer.items() if name != "events"}
-        if "fee_paid_in" in answer:
-            facts["fee_paid_in"] = describe_amount(answer["fee_paid_in"])
-        draw_facts(facts)
-        draw_json(answer["events"])
+        verdict = "It succeeded" if answer["success"] else "It failed"
+        click.echo(f"{verdict} in block {answer['block_number']} of {printable(fields['chain'])}.")
+        draw_facts({"hash": answer["hash"], "block": answer["block"], **_costs(answer)})
+        if is_verbose():
+            draw_json(answer["events"])
+        names = {name for each in answer["events"] for event in each.values() for name in event}
+        if names & {"Sent", "UpwardMessageSent", "XcmpMessageSent"}:
+            tell(f"`tx status {fields['chain']} {answer['hash']}` says later what arrived.")
 
     print_answer(result, draw=draw)
+
+
+def _costs(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Return what left the signer, what of that was the transaction's fee, and how to see more."""
+    paid = answer.get("fee_paid_in")
+    fee = describe_amount(paid) if paid else answer.get("fee_human", "")
+    left = ", ".join(describe_amount(each) for each in answer.get("left") or ())
+    events = "" if is_verbose() or not answer["events"] else f"{len(answer['events'])}, shown by -v"
+    found = {"left the signer": left and f"{left}, fees included", "transaction fee": fee, "events": events}
+    return {name: value for name, value in found.items() if value}
 
 
 def draw_status(answer: Mapping[str, Any]) -> None:
@@ -182,10 +196,8 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "nonce": answer["nonce"],
         "block": answer["block"],
         "block_number": answer["block_number"],
-        "success": answer["success"],
         "error": answer["error"],
-        "fee": "" if answer["fee_paid_in"] else answer["fee_human"],
-        "fee_paid_in": answer["fee_paid_in"] and describe_amount(answer["fee_paid_in"]),
+        **_costs(answer),
         "valid_until_block": answer["valid_until_block"],
         "job": answer["job"],
         "draft": answer["draft"],
@@ -193,9 +205,11 @@ def draw_status(answer: Mapping[str, Any]) -> None:
     draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
     for each in answer["arrivals"]:
         click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
+        for got in each["received"]:
+            click.echo(f"  {describe_amount(got)} for {printable(got['account'])}")
     for note in answer["notes"]:
         click.echo(printable(note))
-    if answer["events"]:
+    if is_verbose() and answer["events"]:
         draw_json(answer["events"])
 
 

@@ -36,7 +36,7 @@ from scenarioctl.operations.sent_records import (
     write_record,
 )
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
-from scenarioctl.operations.transaction_status import read_effects
+from scenarioctl.operations.transaction_status import read_effects, say_fee
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -94,7 +94,11 @@ class IncludedTransaction(TypedDict, total=False):
     success: bool
     #: In the asset that `fee_paid_in` names, else in the chain's native asset; null if it is unknown.
     fee: "Digits | None"
+    #: `fee` in whole tokens of the native asset, with the symbol; empty if it isn't known.
+    fee_human: str
     fee_paid_in: AmountAnswer
+    #: What the signer has less by it, fees included.
+    left: list[AmountAnswer]
     events: list[Any]
     #: How many endpoints say so: 2 if a second one says that the block is final.
     asked: Literal[1, 2]
@@ -222,11 +226,11 @@ async def _send(
     if doubt:
         raise ChainUnreachable(
             f"the transaction {submission.hash} may not be final: {doubt}",
-            details={**answer, **describe_inclusion(inclusion)},
+            details={**answer, **describe_inclusion(inclusion, submission.client.chain)},
         )
     _check_success(submission, inclusion)
     return Result(
-        answer={**answer, **describe_inclusion(inclusion), "asked": asked},
+        answer={**answer, **describe_inclusion(inclusion, submission.client.chain), "asked": asked},
         warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner, *record.warnings])),
     )
 
@@ -259,16 +263,19 @@ async def _confirm_final(
     return (2 if doubts else read_effects(found)["asked"]), " ".join(doubts)
 
 
-def describe_inclusion(inclusion: "Inclusion") -> IncludedTransaction:
+def describe_inclusion(inclusion: "Inclusion", chain: "Chain") -> IncludedTransaction:
     answer: IncludedTransaction = {
         "block": inclusion.block,
         "block_number": inclusion.number,
         "extrinsic_index": inclusion.index,
         "success": not inclusion.error,
         "fee": None if inclusion.fee is None else str(inclusion.fee),
+        "fee_human": say_fee(inclusion.fee, chain),
     }
     if inclusion.fee_paid_in is not None:
         answer["fee_paid_in"] = inclusion.fee_paid_in.answer()
+    if inclusion.left is not None:
+        answer["left"] = [each.answer() for each in inclusion.left]
     answer["events"] = list(inclusion.events)
     return answer
 
@@ -350,5 +357,9 @@ def _check_success(submission: "Submission", inclusion: "Inclusion") -> None:
     if inclusion.error:
         raise ChainRefused(
             f"the transaction {submission.hash} is in block {inclusion.number} of {submission.client.chain.name} and failed there; its fee is spent: {inclusion.error}",
-            details={"status": "broadcasted", "hash": submission.hash, **describe_inclusion(inclusion)},
+            details={
+                "status": "broadcasted",
+                "hash": submission.hash,
+                **describe_inclusion(inclusion, submission.client.chain),
+            },
         )

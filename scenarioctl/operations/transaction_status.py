@@ -9,7 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import from_hex, to_whole
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, Timestamp, timestamp
+from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, HoldingAnswer, Timestamp, timestamp
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 
@@ -41,6 +41,8 @@ class ArrivalStatus(TypedDict):
     block_number: int | None
     #: Why it failed, or why it isn't known; empty otherwise.
     reason: str
+    #: What it gave there to the accounts that it pays; empty before it is executed.
+    received: list[HoldingAnswer]
     #: How many endpoints of the chain say that it arrived, or failed; null before.
     asked: Literal[1, 2] | None
 
@@ -73,6 +75,8 @@ class TransactionState(TypedDict):
     fee_human: str
     #: The fee if it was paid in another asset.
     fee_paid_in: AmountAnswer | None
+    #: What the signer has less by it, fees included; null if that isn't known.
+    left: list[AmountAnswer] | None
     events: list[Any]
     #: Why it failed in its block; empty unless it did.
     error: str
@@ -218,6 +222,11 @@ def read_effects(transaction: SentTransaction) -> dict[str, Any]:
     return effects if isinstance(effects, dict) else {}
 
 
+def say_fee(fee: "int | str | None", chain: "Chain") -> str:
+    """Return a *fee*, in the smallest unit of the native asset, in whole tokens; empty for None."""
+    return "" if fee is None else f"{to_whole(int(fee), chain.decimals)} {chain.symbol}"
+
+
 def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | None) -> TransactionState:
     from scenarioctl.chains.addresses import format_account
 
@@ -238,8 +247,9 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "extrinsic_index": effects.get("extrinsic_index"),
         "success": effects.get("success"),
         "fee": fee,
-        "fee_human": "" if fee is None else f"{to_whole(int(fee), chain.decimals)} {chain.symbol}",
+        "fee_human": say_fee(fee, chain),
         "fee_paid_in": paid,
+        "left": effects.get("left"),
         "events": effects.get("events", []),
         "error": effects.get("error", ""),
         "notes": effects.get("notes", []),
@@ -258,6 +268,7 @@ def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
         "state": arrival["state"],
         "block_number": arrival["block_number"],
         "reason": arrival["reason"],
+        "received": arrival.get("received", []),
         "asked": arrival.get("asked"),
     }
 

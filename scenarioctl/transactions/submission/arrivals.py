@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.chains.locations import split_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, read_event
 from scenarioctl.transactions.simulation.dry_run import try_call
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.submission.inclusion import (
     SentMessage,
+    gains,
     message_id,
     read_block_hashes,
     read_events,
@@ -60,6 +62,9 @@ class Arrival(TypedDict):
     id: str
     #: Whether the state can't change any more.
     settled: bool
+    #: Accounts that it pays there, 0x hex; and what it gave them, absent before it is executed.
+    receivers: NotRequired[list[str]]
+    received: NotRequired[list[HoldingAnswer]]
     #: How many endpoints say that it arrived, or failed; absent before.
     asked: NotRequired[int]
     #: The first block that was searched, and the last one that can't change any more; absent before the first search.
@@ -81,6 +86,7 @@ def expect_arrivals(messages: Sequence[SentMessage], *, is_followed: bool) -> li
         elif not is_followed:
             reason = "Only messages of transactions that were sent from here are followed."
         found.append(_arrival(message.chain or message.place, message.id, reason))
+        found[-1]["receivers"] = list(message.receivers)
         found += [
             _arrival(each, "", f"It goes on from {message.chain}, and that way isn't followed.")
             for each in message.onward
@@ -134,8 +140,9 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
             outcome = _find_outcome(events, arrival["id"], _Place(client.chain, sender, assets, number))
             if outcome is None:
                 continue
-            known["state"], known["reason"] = outcome
-            if outcome[0] != "waiting":
+            known["state"], known["reason"], own = outcome
+            if known["state"] != "waiting":
+                known["received"] = list(gains(own, client.chain, assets, arrival.get("receivers", ())))
                 known["block_number"], known["settled"] = number, number <= heads.finalized
                 # A block that isn't final is looked at again.
                 known["searched"] = max(searched, min(number - 1, heads.finalized))
@@ -182,7 +189,8 @@ async def confirm_arrival(
     if there["state"] == "waiting":
         reason = f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} doesn't say so yet."
         return {**known, "state": "waiting", "settled": False, "block_number": None, "reason": reason}
-    if (there["state"], there["block_number"], there["reason"]) != (known["state"], number, known["reason"]):
+    told = ("state", "block_number", "reason", "received")
+    if [there.get(name) for name in told] != [known.get(name) for name in told]:
         reason = (
             f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} that it"
             f" {there['state']} in block {there['block_number']}: one of them is wrong."
@@ -241,10 +249,11 @@ class _Place:
 
 def _find_outcome(
     events: Sequence[Event], id: str, place: _Place
-) -> tuple[Literal["waiting", "arrived", "failed"], str] | None:
-    """Return what a block's *events* tell of the message *id*; None if they tell nothing."""
+) -> tuple[Literal["waiting", "arrived", "failed"], str, Sequence[Event]] | None:
+    """Return what a block's *events* tell of the message *id*, and which are its own; None if they tell nothing."""
     trapped: list[Event] = []
-    for event in events:
+    begin = 0
+    for number, event in enumerate(events):
         if event.is_of_xcm("AssetsTrapped"):
             trapped.append(event)
         if event.pallet != "MessageQueue" or not isinstance(event.fields, Mapping):
@@ -253,20 +262,22 @@ def _find_outcome(
         # Anybody can give a message this id, but not send it in the name of the chain.
         if message_id(event.fields.get("id")) == id and event.fields.get("origin") == place.origin():
             if event.name == "Processed" and event.fields["success"]:
-                return "arrived", place.say_trapped(trapped)
+                return "arrived", place.say_trapped(trapped), events[begin:number]
             if event.name == "Processed":
-                return "failed", place.say_trapped(trapped) or f"{name} executed the message, and it failed."
+                reason = place.say_trapped(trapped) or f"{name} executed the message, and it failed."
+                return "failed", reason, events[begin:number]
             if event.name == "ProcessingFailed":
-                return "failed", f"{name} could not process the message: {_error(event)}."
+                return "failed", f"{name} could not process the message: {_error(event)}.", ()
             if event.name == "OverweightEnqueued":
                 return (
                     "waiting",
                     f"The message needs too much weight for a block of {name}. Somebody must execute it there with"
                     " MessageQueue.execute_overweight.",
+                    (),
                 )
         if event.name in ("Processed", "ProcessingFailed"):
-            # What was trapped before it belongs to another message.
-            trapped = []
+            # What happened before it belongs to another message.
+            trapped, begin = [], number + 1
     return None
 
 

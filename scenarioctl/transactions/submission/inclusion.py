@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import write_location
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS
+from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.model.checks import Amount
+from scenarioctl.model.checks import Amount, Holding
+from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.simulation.findings import amount_of
+from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_instructions import chain_at, find_chain, walk_program
+from scenarioctl.transactions.xcm_instructions import kind_of as instruction_kind
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -63,6 +67,8 @@ class SentMessage:
     id: str
     #: Names of chains that its program sends something on to.
     onward: tuple[str, ...] = ()
+    #: Accounts that its program pays there, 0x hex.
+    receivers: tuple[str, ...] = ()
 
 
 def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event]) -> Iterator[SentMessage]:
@@ -76,6 +82,7 @@ def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event])
             place=place or "an unnamed location",
             id=message_id(event.fields.get("message_id")),
             onward=_onward(registry, chain, destination, event.fields["message"]),
+            receivers=_receivers(registry, chain, destination, event.fields["message"]),
         )
     if told:
         return
@@ -106,6 +113,18 @@ def _onward(
     passed = walk_program(program, registry, chain=destination, origin=origin)
     names = [each.chain.name for each in passed if each.chain is not None]
     return tuple(dict.fromkeys(name for name in names if name != destination.name))
+
+
+def _receivers(
+    registry: "Registry", origin: "Chain", destination: "Chain | None", program: Sequence[Any]
+) -> tuple[str, ...]:
+    """Return the accounts that *program* pays on *destination* itself."""
+    accounts = [
+        split_account(each.fields[kind.pays])[1]
+        for each in walk_program(program, registry, chain=destination, origin=origin)
+        if not each.sent_on and (kind := instruction_kind(each.name)).pays
+    ]
+    return tuple(dict.fromkeys(f"0x{each.hex()}" for each in accounts if each is not None))
 
 
 #: Events that tell of a fee in another asset: their fields that name the asset and the amount.
@@ -147,6 +166,8 @@ class Inclusion:
     error: str = ""
     #: What its signer paid for it, where that was another asset than the native one.
     fee_paid_in: Amount | None = None
+    #: What its signer has less by it, fees included; None if the signer isn't known.
+    left: tuple[Amount, ...] | None = None
     #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
     inner: tuple[str, ...] = ()
     #: The messages that it sent to other chains.
@@ -179,10 +200,30 @@ async def read_inclusion(
         index=index,
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
+        left=None if account is None else tuple(losses(events, client.chain, assets, account)),
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
     )
+
+
+def losses(events: Sequence[Event], chain: "Chain", assets: "Assets", account: bytes) -> Iterator[Amount]:
+    """Give what *account* has less after *events* of *chain*."""
+    for change in read_balance_changes(events, chain, assets):
+        if change.account == account and change.value < 0:
+            yield amount_of(change.asset, -change.value)
+
+
+def gains(
+    events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Sequence[str]
+) -> Iterator[HoldingAnswer]:
+    """Give what *receivers*, accounts in 0x hex, get by *events* of *chain*."""
+    for change in read_balance_changes(events, chain, assets):
+        if change.value > 0 and f"0x{change.account.hex()}" in receivers:
+            account = ACCOUNT_FORMATS[len(change.account)].format(change.account, chain.ss58_prefix)
+            yield Holding(
+                chain=chain.name, account=account, amount=amount_of(change.asset, change.value)
+            ).answer()
 
 
 def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:

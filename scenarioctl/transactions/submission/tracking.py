@@ -173,6 +173,7 @@ def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int 
         "error": inclusion.error,
         "fee": None if inclusion.fee is None else str(inclusion.fee),
         "fee_paid_in": None if inclusion.fee_paid_in is None else inclusion.fee_paid_in.answer(),
+        "left": None if inclusion.left is None else [each.answer() for each in inclusion.left],
         "events": list(inclusion.events),
         "notes": list(inclusion.inner),
         "arrivals": expect_arrivals(inclusion.messages, is_followed=is_followed),
