@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
@@ -97,7 +97,8 @@ class ScheduledJob:
 class StartJob(ScheduledJob):
     """Run a scenario on a schedule: first at once, or at the next time of `cron`.
 
-    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours.
+    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours. A running job
+    is not started again, and another schedule for it is refused.
     """
 
 
@@ -132,13 +133,26 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     else:
         result = "Job already running"
         running = await app.store.get_job(request.id)
-        if running is not None and given and running.schedule != schedule:
-            notes.append(
-                f"The schedule is still {describe_schedule(running.schedule)}. Use `job reschedule` to change it."
-            )
+        if running is not None and running.reason != DAMAGED:
+            _refuse_another_schedule(running, given)
         if running is not None and running.notify != targets:
             notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
     return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
+
+
+def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
+    """Raise InvalidRequest if the *given* fields are not those of the schedule by which the job is *running*."""
+    from scenarioctl.schedules import changed_schedule, describe_schedule
+
+    wanted = changed_schedule(running.schedule, given)
+    for name, value in given.items():
+        if getattr(wanted, name) != getattr(running.schedule, name):
+            raise InvalidRequest(
+                field=name,
+                value=value,
+                problem=f"differs from the schedule of the running job ({describe_schedule(running.schedule)}). "
+                "Change the schedule with `job reschedule`.",
+            )
 
 
 async def notes_on_worker(app: Application) -> tuple[str, ...]:
