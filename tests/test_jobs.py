@@ -267,6 +267,27 @@ async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Pat
         ]
 
 
+async def test_runs_by_hand_and_those_of_the_schedule_are_counted_alike(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        id = await remark(app)
+        for number, failure in enumerate(("the chain is down", "")):
+            moment = NOON + number * 60 * SECOND
+            by_hand = FinishedRun(
+                job=id, epoch=None, planned=moment, started=moment, finished=moment, failure=failure
+            )
+            await app.store.finish_run(by_hand, retention=Retention())
+        by_hand_alone = (await job_status(app, JobStatus(id=id))).answer
+        await start_job(app, StartJob(id=id))
+        started = (await job_status(app, JobStatus(id=id))).answer
+        (listed,) = (await list_jobs(app, ListJobs())).answer["jobs"]
+
+        for row in (by_hand_alone, started, listed):
+            assert (row["runs"], row["outcome"], row["failures"]) == (2, "executed", 0)
+            assert row["last"] == row["finished"] == "2026-11-21T12:01:00.000000000Z"
+        assert len(started["last_runs"]) == 2
+        assert (by_hand_alone["state"], by_hand_alone["schedule"]) == ("stopped", None)
+
+
 async def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ids = sorted([await remark(app) for _ in range(3)])

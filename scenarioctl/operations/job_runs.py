@@ -37,6 +37,7 @@ class JobRow(TypedDict):
     timeout: str | None
     changed: "Timestamp | None"
     next: "Timestamp | None"
+    #: Of the last run, those of `job run` included; null if it never ran.
     last: "Timestamp | None"
     finished: "Timestamp | None"
     outcome: RunOutcome | None
@@ -44,8 +45,9 @@ class JobRow(TypedDict):
     executing: bool
     #: The step that is executing.
     step: str
+    #: How many runs `job logs --runs` lists: those of `job run` included, and at most about the newest 1000.
     runs: int
-    #: Failed runs in a row.
+    #: Failed runs of its schedule in a row.
     failures: int
     #: Drafts that could be signed now: neither expired nor outdated.
     drafts: int
@@ -92,15 +94,25 @@ async def describe_jobs(app: Application, jobs: Sequence[Job | str]) -> list[Job
     """Return the rows of *jobs*; of one that was never started the id is given."""
     ids = [job if isinstance(job, str) else job.id for job in jobs]
     drafts = await app.store.count_drafts(ids, now=app.clock())
-    return [
-        _never_started(job, drafts.get(job, 0))
-        if isinstance(job, str)
-        else _describe_job(job, drafts.get(job.id, 0))
-        for job in jobs
-    ]
+    runs, counts = await app.store.runs_of_each(ids, limit=1), await app.store.count_runs(ids)
+    rows = []
+    for id, job in zip(ids, jobs, strict=True):
+        known = (
+            Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0)
+            if isinstance(job, str)
+            else job
+        )
+        newest = next(iter(runs.get(id, ())), None)
+        row = _describe_job(known, newest, runs=counts.get(id, 0), drafts=drafts.get(id, 0))
+        rows.append(cast("JobRow", row | _NEVER_STARTED) if isinstance(job, str) else row)
+    return rows
 
 
-def _describe_job(job: Job, drafts: int) -> JobRow:
+#: What is unknown of a job that was never started.
+_NEVER_STARTED = dict.fromkeys(("schedule", *(field.name for field in fields(Schedule)), "changed"))
+
+
+def _describe_job(job: Job, newest: KeptRun | None, *, runs: int, drafts: int) -> JobRow:
     from scenarioctl.schedules import describe_schedule, write_duration
 
     schedule = job.schedule
@@ -118,22 +130,16 @@ def _describe_job(job: Job, drafts: int) -> JobRow:
         "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
         "changed": timestamp(job.changed),
         "next": _moment(job.due if job.state is JobState.RUNNING else None),
-        "last": _moment(job.last_started),
-        "finished": _moment(job.last_finished),
-        "outcome": ("failed" if job.failures else "executed") if job.runs else None,
+        "last": _moment(newest.started if newest else None),
+        "finished": _moment(newest.finished if newest else None),
+        "outcome": outcome_of(newest) if newest else None,
         "executing": job.in_progress,
         "step": job.step,
-        "runs": job.runs,
+        "runs": runs,
         "failures": job.failures,
         "drafts": drafts,
         "reason": job.reason,
     }
-
-
-def _never_started(id: str, drafts: int) -> JobRow:
-    row = _describe_job(Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0), drafts)
-    unknown = ("schedule", *(field.name for field in fields(Schedule)), "changed")
-    return cast("JobRow", {**row, **dict.fromkeys(unknown)})
 
 
 def _moment(nanoseconds: int | None) -> str | None:

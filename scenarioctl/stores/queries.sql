@@ -246,6 +246,9 @@ SELECT runs.job, {_RUN} FROM {rows each, id text} JOIN runs ON runs.job = each.i
     (SELECT seq FROM runs AS newest WHERE newest.job = each.id ORDER BY seq DESC LIMIT 1 OFFSET :others), 0
 ) ORDER BY runs.seq DESC
 
+-- COUNT_RUNS --
+SELECT job, runs FROM tallies WHERE job {among jobs, text} AND runs > 0
+
 -- UUIDS_OF_DRAFTS --
 SELECT seq, uuid FROM mempool WHERE seq {among drafts, bigint}
 

@@ -397,6 +397,11 @@ def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[
     return found
 
 
+def count_runs(ids: Sequence[str]) -> Operation[dict[str, int]]:
+    """Return how many runs each of these jobs has.  Jobs without any are left out."""
+    return dict((yield statements.COUNT_RUNS, {"jobs": list(ids)}))
+
+
 def drafted_for() -> Operation[list[tuple[str, int]]]:
     """Return each chain and spec version that a draft without a flag was made for, once."""
     found: list[tuple[str, int]] = []

@@ -329,6 +329,7 @@ class Store(ABC):
         return await self.read(read, long=limit > _SHORT)
 
     runs_of_each = reads(runs.runs_of_each, long=True)
+    count_runs = reads(runs.count_runs)
     drafted_for = reads(runs.drafted_for, long=True)
     read_drafts = reads(runs.read_drafts, long=True)
     flag_drafts = writes(runs.flag_drafts, tell=True)
