@@ -640,7 +640,7 @@ def test_an_output_that_cannot_spell_a_letter_gets_its_escape(tmp_path: Path, en
         "code": "invalid_request",
         "field": "id",
         "value": "é🦀",
-        "expected": "1 to 64 letters, digits, - or _",
+        "expected": "a name, an id, or the first 4 characters of an id",
     }
     assert (done.stderr, done.returncode) == (done.stdout, 2)
 

@@ -59,6 +59,19 @@ def test_scenarios_are_offered_with_their_summary_the_newest_first(scenarioctl: 
     assert values(line + remark[:5]) == [remark]
 
 
+def test_names_and_the_newest_scenario_are_offered(scenarioctl: Run) -> None:
+    id = ok(scenarioctl(*CREATE_REMARK)).strip()
+    ok(scenarioctl("scenario", "rename", id, "Monthly rent"))
+    ok(scenarioctl("job", "start", id, "-q", "--field", "id"))
+
+    for line, state in (("info ", ""), ("job status ", "running, ")):
+        assert [(each.value, each.help) for each in tab(f"{line}")] == [(id, f"{state}Monthly rent")]
+        assert [(each.value, each.help) for each in tab(f"{line}Mon")] == [
+            ("Monthly rent", f"{state}{id}, polkadot > Remark")
+        ]
+        assert values(f"{line}@l") == ["@last"]
+
+
 @pytest.mark.parametrize("command", ["stop", "status", "logs", "mempool"])
 def test_jobs_are_offered_with_their_state(scenarioctl: Run, command: str) -> None:
     ok(scenarioctl(*CREATE))
@@ -107,6 +120,7 @@ def test_as_many_are_offered_as_anybody_reads(tmp_path: Path) -> None:
     assert find_ids(path, "id")[0] == (f"id{MOST + 4:07}", "a")
     assert [id for id, _ in find_ids(path, "id000010")] == [f"id000010{digit}" for digit in range(4, -1, -1)]
     assert find_ids(path, "ID") == []
+    assert find_ids(path, "Mon") == []
     assert find_ids(path, "%") == []
 
 

@@ -629,7 +629,7 @@ def test_a_foreign_page_is_refused_and_an_allowed_one_may_read(tmp_path: Path) -
     assert "access-control-allow-origin" not in foreign.headers
     assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, "https://app.example")
     assert allowed.headers["access-control-expose-headers"] == (
-        "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
+        "X-Request-Id, Retry-After, Scenarioctl-Ids, Scenarioctl-Notes, Scenarioctl-Warnings"
     )
     assert asked.status == 204
     assert asked.headers["access-control-allow-methods"] == "POST, OPTIONS"

@@ -104,6 +104,23 @@ def test_the_man_pages_read_without_a_warning(command: list[str]) -> None:
     assert command[0] != "mandoc" or done.stdout == ""
 
 
+def test_bash_quotes_a_name_with_a_space() -> None:
+    # What the program offers for the words, as click writes it.
+    script = f"""
+        source {ROOT}/completions/scenarioctl
+        env() {{ printf 'plain,Monthly rent\\nplain,scopes,read\\n'; }}
+        COMP_WORDS=(scenarioctl info Mon) COMP_CWORD=2
+        _scenarioctl_completion scenarioctl
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env={"PATH": f"{BIN}:/usr/bin:/bin"}
+    )
+
+    assert (done.stdout, done.stderr) == ("Monthly\\ rent\nscopes,read\n", "")
+
+
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_a_man_page_says_what_the_help_says(program: str) -> None:
     page = ROOT / "man/man1" / "scenarioctl-xcm-asset-transfer.1"

@@ -483,6 +483,26 @@ class TestRows:
         assert "scenarios_by_text" in "\n".join(row[0] for row in plan)
         assert [item.id for item in run(store.list_scenarios(search="THE Rent")).items] == ["needle"]
 
+    def test_what_names_a_scenario_is_sought_in_an_index(self, server: Server, store: PostgresStore) -> None:
+        fill(store, 3000)
+        run(store.put_scenario(replace(FIRST, id="needle", name="Pay the rent")))
+        server.execute("ANALYZE scenarioctl.scenarios", database="shared")
+        values = {"name": "'Pay the rent'", "first": "'need'", "last": "'need~'", "limit": "6"}
+        plans = {
+            index: asked(
+                store,
+                "EXPLAIN " + re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], POSTGRES.render(question)),
+            )
+            for index, question in (
+                ("scenarios_by_name", statements.SCENARIOS_WITH_NAME),
+                ("scenarios_id_key", statements.SCENARIOS_BEGINNING),
+                ("scenarios_by_created", statements.NEWEST_SCENARIO),
+            )
+        }
+
+        for index, plan in plans.items():
+            assert index in "\n".join(row[0] for row in plan), plan
+
     def test_a_search_reaches_from_no_text_into_the_next(self, store: PostgresStore) -> None:
         run(store.put_scenario(replace(FIRST, id="ab", summary="cd", name="ef\ngh")))
 

@@ -204,6 +204,51 @@ class TestEveryStore:
             run(store.keep_scenario(replace(SECOND, digest=b"d" * 16)))
         assert run(store.count_scenarios()) == 3
 
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("3kf9Qz7aB", [("3kf9Qz7aB", "Monthly rent")]),
+            ("Monthly rent", [("3kf9Qz7aB", "Monthly rent")]),
+            ("3kf9Q", [("3kf9Qz7aB", "Monthly rent")]),
+            ("3kf9", [("3kf9Qz7aB", "Monthly rent"), ("3kf9Xa81k", "hLhmE6m0j")]),
+            # The id of one, and the name of another.
+            ("hLhmE6m0j", [("hLhmE6m0j", "")]),
+            ("@last", [("3kf9Xa81k", "hLhmE6m0j")]),
+            # Longer than an entry of an index may be.
+            ("🦀" * 1000, [("long", "🦀" * 1000)]),
+            ("🦀" * 600, []),
+            ("zzzz", [("zzzz?", "")]),
+            *(
+                (text, [])
+                for text in ("", "3kf", "9Qz7", "Monthly", "3KF9Q", "%", "\0", "\udfff", "3kf9%", "x" * 70)
+            ),
+        ],
+    )
+    def test_a_scenario_is_named_by_id_name_or_beginning(
+        self, store: Store, text: str, found: list[tuple[str, str]]
+    ) -> None:
+        named = (
+            ("3kf9Qz7aB", "Monthly rent"),
+            ("hLhmE6m0j", ""),
+            ("long", "🦀" * 1000),
+            ("zzzz?", ""),
+            ("3kf9Xa81k", "hLhmE6m0j"),
+        )
+        run(
+            store.put_scenarios(
+                replace(FIRST, id=id, name=name, created=NOW + number)
+                for number, (id, name) in enumerate(named)
+            )
+        )
+
+        assert run(store.find_named(text, limit=6)) == found
+
+    def test_of_many_scenarios_that_are_named_alike_some_are_found(self, store: Store) -> None:
+        run(store.put_scenarios(replace(FIRST, id=f"same-{number}", name="Rent") for number in range(5)))
+
+        assert run(store.find_named("same", limit=2)) == [("same-0", "Rent"), ("same-1", "Rent")]
+        assert run(store.find_named("Rent", limit=2)) == [("same-4", "Rent"), ("same-3", "Rent")]
+
     def test_a_digest_goes_with_its_scenario_and_changes_with_it(self, store: Store) -> None:
         run(store.put_scenario(replace(FIRST, digest=b"a" * 16)))
         run(store.put_scenario(replace(FIRST, digest=b"b" * 16), replace=True))
@@ -823,6 +868,18 @@ class TestSqlite:
             "SCAN s USING INDEX scenarios_by_created",
             "SCAN s USING COVERING INDEX scenarios_by_summary",
         ]
+
+    def test_what_names_a_scenario_is_sought_in_an_index(self, store: SqliteStore) -> None:
+        with traced(store) as asked:
+            for text in ("Monthly rent", "lnr8", "@last"):
+                run(store.find_named(text, limit=6))
+
+        plans = {statement: self.plan(store, statement) for statement in asked if "name FROM" in statement}
+        assert len(plans) >= 4
+        for statement, (step, *more) in plans.items():
+            newest = "ORDER BY created DESC" in statement
+            assert step.startswith("SCAN" if newest else "SEARCH"), step
+            assert not more or "name = " in statement
 
     @staticmethod
     def plan(store: SqliteStore, statement: str) -> list[str]:

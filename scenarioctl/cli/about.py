@@ -75,8 +75,13 @@ _FIXES = {
     for completion in $response;""",
         ),
     ],
-    # Bash splits `--from=hy` into three words.
+    # Bash splits `--from=hy` into three words, and inserts a value as it is.
     "bash": [
+        (
+            "            COMPREPLY+=($value)",
+            """            [[ $value == *' '* ]] && printf -v value %q "$value"
+            COMPREPLY+=("$value")""",
+        ),
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
             """    local -a words=()

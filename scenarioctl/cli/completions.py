@@ -63,7 +63,8 @@ def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
     if settings.url or is_server(settings.store):
         return []
 
-    return find_ids(Path(settings.store), incomplete, jobs=jobs)
+    newest = [(NEWEST, "the scenario created last")] if incomplete[:1] == NEWEST[0] else []
+    return [*newest, *find_ids(Path(settings.store), incomplete, jobs=jobs)]
 
 
 def chains(context: click.Context, _: str) -> Iterator[Offer]:
@@ -209,31 +210,37 @@ def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
     return table
 
 
+#: As `stores/scenarios.py` has it.
+NEWEST = "@last"
 #: The most that a shell is told.
 MOST = 100
 
-_SCENARIOS = """
-    SELECT s.id, coalesce(nullif(s.name, ''), s.summary) FROM scenarios s WHERE {} ORDER BY s.created DESC LIMIT ?
-"""
+_SCENARIOS = "SELECT {}, {} FROM scenarios s WHERE {} ORDER BY s.created DESC LIMIT ?"
 _JOBS = """
-    SELECT j.id, j.state || ', ' || coalesce(nullif(s.name, ''), s.summary) FROM jobs j JOIN scenarios s ON s.id = j.id
-    WHERE {} ORDER BY j.changed DESC LIMIT ?
+    SELECT {}, j.state || ', ' || {} FROM jobs j JOIN scenarios s ON s.id = j.id WHERE {} ORDER BY j.changed DESC LIMIT ?
 """
+_BY_ID = ("s.id", "coalesce(nullif(s.name, ''), s.summary)")
+_BY_NAME = ("s.name", "s.id || ', ' || s.summary")
+#: Follows on all letters.
+_END = "\U0010ffff"
 
 
 def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[str, str]]:
-    """Return ids of scenarios, or of *jobs*, with a description, the newest first; none if the store can't be read now.
+    """Return ids of scenarios, or of *jobs*, with a description, the newest first, and names that begin so.
+
+    None if the store can't be read now.
 
     The file is never created, migrated or waited for.  Not by way of the store, whose import alone takes as long as all the rest.
     """
     try:
         location = f"{path.absolute().as_uri()}?mode=ro"
         # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
-        condition = "s.id >= ? AND s.id < ?" if beginning else "1"
-        bounds = (beginning, f"{beginning}\x7f") if beginning else ()
-        query = (_JOBS if jobs else _SCENARIOS).format(condition)
+        query, bounds = (_JOBS if jobs else _SCENARIOS), (beginning, beginning + _END)
         with closing(sqlite3.connect(location, uri=True, timeout=0.01)) as database:
-            rows: list[tuple[str, str]] = database.execute(query, (*bounds, MOST)).fetchall()
+            if not beginning:
+                return database.execute(query.format(*_BY_ID, "1"), (MOST,)).fetchall()
+            by_id = query.format(*_BY_ID, "s.id >= ? AND s.id < ?")
+            by_name = query.format(*_BY_NAME, "s.name <> '' AND s.name >= ? AND s.name < ?")
+            return [row for each in (by_id, by_name) for row in database.execute(each, (*bounds, MOST))]
     except (sqlite3.Error, ValueError):
         return []
-    return rows

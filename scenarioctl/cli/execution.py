@@ -151,10 +151,16 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     command: Any = click.get_current_context().command
     operation = operation or command.operation
     handler, kind = find_handler(operation)
+    known = _known_ids()
     for each in read_operation(operation)["fields"]:
         name, read = each["name"], _READERS.get(each["unit"])
         if name in fields and read is not None:
             fields[name] = read(fields[name], field=name)
+        elif known and name in fields and each.get("is_stored"):
+            # A second question of the command is about the same scenario, whatever `@last` is by then.
+            given = fields[name]
+            many = isinstance(given, tuple)
+            fields[name] = tuple(known.get(text, text) for text in given) if many else known.get(given, given)
     settings = read_settings()
     judges = "strict" in kind.__dataclass_fields__
     if judges:
@@ -175,6 +181,7 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
             f"the daemon at {settings.url}" if settings.url else f"store {without_password(settings.store)}"
         )
         say(printable(f"{operation} took {perf_counter() - started:.3f} s, {answered}"))
+    known.update(result.ids)
     for note in result.notes:
         tell(note)
     if judges:
@@ -186,7 +193,15 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
 
 
 async def _run_whole(handler: Any, request: Any) -> Any:
-    return await (await handler(open_application(), request)).whole()
+    from scenarioctl.operations import scenario_names
+
+    return await (await scenario_names.perform(open_application(), handler, request)).whole()
+
+
+def _known_ids() -> dict[str, str]:
+    """Return the ids of the scenarios that this command names otherwise, as far as it knows them."""
+    ids: dict[str, str] = click.get_current_context().find_root().meta.setdefault("scenarioctl.ids", {})
+    return ids
 
 
 def tell(note: str) -> None:
@@ -314,7 +329,7 @@ def _with_id(answer: Mapping[str, Any], id_at: str | None) -> Mapping[str, Any]:
     named = params.get("id") or params.get("scenario_id")
     if not named and id_at is not None:
         named = reduce(getitem, id_at.split("."), answer)
-    return {**answer, "id": named} if named else answer
+    return {**answer, "id": _known_ids().get(named, named)} if named else answer
 
 
 PREFIX = "SCENARIOCTL_"

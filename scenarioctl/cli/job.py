@@ -47,7 +47,10 @@ from scenarioctl.model.jobs import RUN_FAILED
 
 @click.group(cls=Group)
 def job() -> None:
-    """Run scenarios on a schedule; show their logs and drafts."""
+    """Run scenarios on a schedule; show their logs and drafts.
+
+    ID is the id of a scenario, the beginning of one, its name, or @last, which is the scenario created last.
+    """
 
 
 job.add_command(

@@ -360,6 +360,7 @@ def _read(
     if isinstance(body, dict) and status == 200:
         return Result(
             answer=body,
+            ids=_ids(response),
             notes=_sentences(response, "Scenarioctl-Notes"),
             warnings=_sentences(response, "Scenarioctl-Warnings"),
         )
@@ -372,11 +373,21 @@ def _read(
 
 
 def _sentences(response: http.client.HTTPResponse, header: str) -> tuple[str, ...]:
-    try:
-        found = json.loads(unquote(response.headers.get(header, "[]")))
-    except ValueError:
-        return ()
+    found = _header(response, header)
     return tuple(str(each) for each in found) if isinstance(found, list) else ()
+
+
+def _ids(response: http.client.HTTPResponse) -> dict[str, str]:
+    found = _header(response, "Scenarioctl-Ids")
+    return {text: str(id) for text, id in found.items()} if isinstance(found, dict) else {}
+
+
+def _header(response: http.client.HTTPResponse, name: str) -> object:
+    """Return the value of a header in JSON; None if there is none."""
+    try:
+        return json.loads(unquote(response.headers.get(name, "null")))
+    except ValueError:
+        return None
 
 
 def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> ScenarioctlError:

@@ -99,7 +99,10 @@ def edit(id: str, file: str | None, revision: str) -> None:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """List, show, change, import, export and delete scenarios."""
+    """List, show, change, import, export and delete scenarios.
+
+    ID is the id of a scenario, the beginning of one, its name, or @last, which is the scenario created last.
+    """
 
 
 @scenario.command(

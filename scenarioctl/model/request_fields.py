@@ -38,6 +38,8 @@ class Value:
     offers: tuple[str, ...] = ()
     #: What completes a value, if the unit doesn't tell.
     complete: str = ""
+    #: It names a stored scenario: by its id, its name, the beginning of its id, or `@last`.
+    is_stored: bool = False
     #: How a command line spells its option, if not like its name; other spellings, which are shown nowhere.
     option: str = ""
     spellings: tuple[str, ...] = ()
@@ -72,8 +74,9 @@ Receiver = Annotated[
         spellings=("--receiver", "--destination-address", "--destinationaddress"),
     ),
 ]
-ScenarioName = Annotated[str, Value("ID")]
-JobName = Annotated[str, Value("ID", complete="JOB")]
+ScenarioName = Annotated[str, Value("ID", is_stored=True)]
+JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB")]
+JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB")]
 StepName = Annotated[int | str, Value("N")]
 Count = Annotated[int | str, Value("N")]
 DraftNumber = Annotated[int | str, Value("SEQ")]
@@ -110,6 +113,7 @@ class FieldRow(TypedDict):
     choices: NotRequired[Sequence[str]]
     offers: NotRequired[Sequence[str]]
     complete: NotRequired[str]
+    is_stored: NotRequired[bool]
     option: NotRequired[str]
     spellings: NotRequired[Sequence[str]]
     rare: NotRequired[bool]
@@ -144,6 +148,13 @@ def field_rows(request_type: type) -> Sequence[FieldRow]:
         }
         rows.append(cast("FieldRow", row))
     return rows
+
+
+@cache
+def stored_fields(request_type: type) -> tuple[str, ...]:
+    """Return the fields of a request that name stored scenarios."""
+    hints = get_type_hints(request_type, include_extras=True)
+    return tuple(name for name, hint in hints.items() if any(value.is_stored for value in _values_in(hint)))
 
 
 def _values_in(hint: Any) -> Iterator[Value]:

@@ -22,7 +22,7 @@ from scenarioctl.model.jobs import (
     stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
-from scenarioctl.model.request_fields import Count, Duration, JobName, ScenarioName, Value
+from scenarioctl.model.request_fields import Count, Duration, JobName, JobNames, ScenarioName, Value
 from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
@@ -327,7 +327,7 @@ class ListJobs(PageFields):
     """List the jobs, a page at a time: the most recently started, stopped, paused or resumed first."""
 
     #: Only these, in this order and on one page. Default: all jobs.
-    ids: Annotated[tuple[str, ...], Value("ID", complete="JOB")] = ()
+    ids: JobNames = ()
     #: Only those that are `running`, `stopped` or `paused`.
     state: Annotated[str, Value("STATE", offers=tuple(JobState))] = ""
 

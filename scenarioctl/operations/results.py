@@ -1,7 +1,7 @@
 """What handlers return, in portions if it is long, and the size of a page of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
 from scenarioctl.errors import Warned
@@ -23,6 +23,8 @@ class Result(Generic[T]):
     answer: T
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    #: The ids of scenarios that the request names otherwise.
+    ids: Mapping[str, str] = field(default_factory=dict)
     #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
     large: bool = False
     #: Further portions of the answer, whose lists follow those in it, and whose other values replace them.

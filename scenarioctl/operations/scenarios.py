@@ -316,7 +316,7 @@ class ShowScenario:
 
 
 class StepText(TypedDict):
-    id: ScenarioName
+    id: str
     #: The type of its node in the web editor.
     type: str
     #: The step type, as in flow files; empty if it is unknown.
@@ -400,7 +400,7 @@ class ImportScenario:
 
     url: str
     #: The id to store it under. Default: a new id, or the id of the same diagram if it is already stored.
-    id: ScenarioName = ""
+    id: Annotated[str, Value("ID")] = ""
 
 
 class ImportedScenario(TypedDict):

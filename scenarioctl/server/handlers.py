@@ -13,6 +13,7 @@ from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLar
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.scenario_names import perform
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import (
     LARGE,
@@ -27,7 +28,14 @@ from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import CostlyWork, Limits, Turn
 from scenarioctl.server.metrics import Metrics
-from scenarioctl.server.responses import JSON, encode, encode_large, encode_portions, write_sentences
+from scenarioctl.server.responses import (
+    JSON,
+    encode,
+    encode_large,
+    encode_portions,
+    write_header,
+    write_sentences,
+)
 from scenarioctl.server.streams import Follower, send, sending
 
 if TYPE_CHECKING:
@@ -146,6 +154,8 @@ class OperationHandler:
         ):
             if sentences:
                 headers[name] = write_sentences(tuple(sentences))
+        if result.ids:
+            headers["Scenarioctl-Ids"] = write_header(result.ids)
         answer = result.answer
         if result.rest is not None:
             return await self._send_portions(request, result, headers)
@@ -199,6 +209,6 @@ class OperationHandler:
         try:
             async with self._context.app.session() as session:
                 session.costly = turn.costly
-                return await self._operation(session, decoded)
+                return await perform(session, self._operation, decoded)
         finally:
             turn.leave()

@@ -110,6 +110,10 @@ def describe(
                     "description": "The id of the request in the log; the client's own if it sent one.",
                     "schema": {"type": "string"},
                 },
+                "Scenarioctl-Ids": {
+                    "description": "The ids of scenarios that the request names otherwise, as a percent-encoded JSON object.",
+                    "schema": {"type": "string"},
+                },
                 "Scenarioctl-Notes": _sentences("Notes"),
                 "Scenarioctl-Warnings": _sentences("Warnings"),
             },
@@ -157,7 +161,7 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
         codes += _BODY_ERRORS
         described["requestBody"] = _body(request_type, row.in_path, given)
     content = {"schema": answer} if example.answer is None else {"schema": answer, "example": example.answer}
-    headers = ("X-Request-Id", "Scenarioctl-Notes", "Scenarioctl-Warnings")
+    headers = ("X-Request-Id", "Scenarioctl-Ids", "Scenarioctl-Notes", "Scenarioctl-Warnings")
     described["responses"] = {"200": _success(_JSON, content, headers), **_refusals(codes, row.flag)}
     described["security"] = _security(row)
     return described

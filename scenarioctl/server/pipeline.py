@@ -114,7 +114,7 @@ _PREFLIGHT = {
     "Access-Control-Max-Age": "600",
 }
 #: Response headers that a page of another origin may read.
-_EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
+_EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Ids, Scenarioctl-Notes, Scenarioctl-Warnings"
 #: Parts of the ids of requests without one: a random prefix of this process, and a counter.
 _PROCESS = secrets.token_hex(4)
 _numbers = itertools.count(1)

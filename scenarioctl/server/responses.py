@@ -57,13 +57,16 @@ async def encode_portions(
     yield b"]," + encode(others)[1:] if others else b"]}"
 
 
+def write_header(value: object) -> str:
+    """Return *value* as the value of a header: percent-encoded JSON."""
+    return quote(json.dumps(value, ensure_ascii=False), safe="", errors="replace")
+
+
 @lru_cache(256)
 def write_sentences(sentences: tuple[str, ...]) -> str:
     """Return *sentences* as the value of a header: percent-encoded JSON, cut to at most 4 kB."""
     kept = list(sentences)
-    while (
-        len(written := quote(json.dumps(kept, ensure_ascii=False), safe="", errors="replace")) > _HEADER_MAX
-    ):
+    while len(written := write_header(kept)) > _HEADER_MAX:
         if len(kept) > 1:
             kept.pop()
         else:

@@ -17,6 +17,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits, read_number
+from scenarioctl.operations.scenario_names import find_scenario
 from scenarioctl.operations.transaction_status import (
     TransactionStatus,
     describe_status,
@@ -232,8 +233,9 @@ class EventStream(Stream):
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
         asked = self._decoder.decode(fields, {})
         given = request.headers.get("Last-Event-ID", "") or asked.after
-        position = await self._begin(asked.id, given, _read_tail(asked.tail))
-        return _FollowedJobs(self._follower, asked.id, position)
+        job = asked.id and await find_scenario(self._follower.app, asked.id, field="id")
+        position = await self._begin(job, given, _read_tail(asked.tail))
+        return _FollowedJobs(self._follower, job, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
         """Return the first position; raise NotFound for an unknown job, InvalidRequest or StaleCursor for an event id."""

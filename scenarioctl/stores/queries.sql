@@ -14,6 +14,21 @@ SELECT id, blob, summary, name, chains, webhooks, tags, created, updated FROM sc
 -- FIND_SCENARIOS --
 {_SCENARIO} WHERE id {among ids, text}
 
+-- _NAME --
+SELECT id, name FROM scenarios
+
+-- NAME_OF_SCENARIO --
+{_NAME} WHERE id = :id
+
+-- NEWEST_SCENARIO --
+{_NAME} ORDER BY created DESC, seq DESC LIMIT 1
+
+-- SCENARIOS_WITH_NAME --
+{_NAME} WHERE name <> '' AND {sortable name} = {sortable :name} AND name = :name ORDER BY seq DESC LIMIT :limit
+
+-- SCENARIOS_BEGINNING --
+{_NAME} WHERE id >= :first AND id < :last ORDER BY id LIMIT :limit
+
 -- SCENARIO_WITH_DIGEST --
 SELECT id FROM scenarios WHERE digest = :digest ORDER BY seq LIMIT 1
 

@@ -9,8 +9,14 @@ from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
 from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
 from scenarioctl.stores.rows import Value, read_texts, write_cursor
-from scenarioctl.stores.validation import changed_meanwhile, damaged, still_running, taken, unknown
+from scenarioctl.stores.validation import changed_meanwhile, damaged, is_id, still_running, taken, unknown
 
+#: Means the scenario that was created last.
+NEWEST = "@last"
+#: The shortest beginning of an id that names a scenario.
+_LEAST = 4
+#: Follows on all characters of ids.
+_END = "\x7f"
 #: Scenarios that one statement inserts.
 _AT_ONCE = 50
 
@@ -90,6 +96,22 @@ def get(id: str) -> Operation[StoredScenario]:
     if row is None:
         raise unknown(id)
     return _read(row)
+
+
+def find_named(text: str, *, limit: int) -> Operation[list[tuple[str, str]]]:
+    """Return id and name of the scenario with the id *text*; without one, those that *text* means otherwise, at most *limit*.
+
+    That is the one that was created last for `@last`, those with that name, else those whose id begins so.
+    """
+    rows = yield statements.NAME_OF_SCENARIO, {"id": text}
+    if not rows and text == NEWEST:
+        rows = yield statements.NEWEST_SCENARIO, {}
+    if not rows:
+        rows = yield statements.SCENARIOS_WITH_NAME, {"name": text, "limit": limit}
+    if not rows and len(text) >= _LEAST and is_id(text):
+        bounds = {"first": text, "last": text + _END}
+        rows = yield statements.SCENARIOS_BEGINNING, {**bounds, "limit": limit}
+    return [(id, str(name)) for id, name in rows]
 
 
 def find_some(ids: Collection[str]) -> Operation[dict[str, StoredScenario]]:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
@@ -35,6 +35,7 @@ from scenarioctl.stores.validation import (
     check_limit,
     check_listing,
     check_scenario,
+    check_storable,
     check_text,
     taken,
 )
@@ -100,6 +101,14 @@ class Store(ABC):
         return await self.read(partial(scenarios.get, check_id(id)))
 
     find_scenarios = reads(scenarios.find_some, long=True)
+
+    async def find_named(self, text: str, *, limit: int) -> list[tuple[str, str]]:
+        """Return id and name of what *text* means, as `scenarios.find_named` says; at most *limit*."""
+        try:
+            check_storable(text, field="id")
+        except InvalidRequest:
+            return []
+        return await self.read(partial(scenarios.find_named, text, limit=limit))
 
     async def delete_scenario(self, id: str) -> None:
         """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.

@@ -49,7 +49,7 @@ def check_moment(moment: int, *, field: str) -> None:
 
 def check_id(id: object, *, field: str = "id") -> str:
     """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`, and `!@#$*+?` as Threadbag has them."""
-    if not isinstance(id, str) or not 1 <= len(id) <= 64 or not _ID_CHARACTERS.issuperset(id):
+    if not isinstance(id, str) or not is_id(id):
         raise InvalidRequest(
             field=field,
             value=id,
@@ -57,6 +57,10 @@ def check_id(id: object, *, field: str = "id") -> str:
             expected="1 to 64 letters, digits, - or _",
         )
     return id
+
+
+def is_id(text: str) -> bool:
+    return 1 <= len(text) <= 64 and _ID_CHARACTERS.issuperset(text)
 
 
 def check_listing(*, limit: object, after: object, search: object, sort: object) -> None:

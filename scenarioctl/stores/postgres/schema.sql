@@ -422,3 +422,6 @@ CREATE TRIGGER mempool_numbered BEFORE INSERT ON mempool FOR EACH STATEMENT EXEC
 CREATE TRIGGER webhook_events_numbered BEFORE INSERT ON webhook_events FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
 
 CREATE TRIGGER notifications_numbered BEFORE INSERT ON notifications FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
+
+-- index scenarios_by_name, compatible 1 --
+CREATE INDEX scenarios_by_name ON scenarios (left(name, 600)) WHERE name <> '';

@@ -552,3 +552,6 @@ CREATE TABLE forks (
     counter TEXT NOT NULL,
     PRIMARY KEY (counter, first)
 ) WITHOUT ROWID;
+
+-- scenarios by name --
+CREATE INDEX scenarios_by_name ON scenarios (name) WHERE name <> '';

@@ -1,0 +1,229 @@
+"""Scenarios named by their name, the beginning of their id, or as the newest: in each operation, over HTTP and on the command line."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
+from scenarioctl.model.request_fields import field_rows
+from scenarioctl.operations import find_handler, scenario_names
+from scenarioctl.operations.jobs import ListJobs, list_jobs
+from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
+from scenarioctl.server.endpoints import ENDPOINTS
+from tests.conftest import Run
+from tests.drawing import make_app
+from tests.messages import raises, says
+from tests.serving import Serving
+from tests.test_stores import FIRST, SECOND
+from tests.test_streams import Stream
+
+RENT = replace(FIRST, id="3kf9Qz7aB", name="Monthly rent")
+#: Their ids begin alike, and one has the id of another for its name.
+ALIKE = replace(SECOND, id="3kf9Xa81k", name="hLhmE6m0j", created=FIRST.created + 2)
+OTHER = replace(SECOND, id="hLhmE6m0j", name="", created=FIRST.created + 1)
+
+
+async def stored(app: Application, *scenarios: Any) -> None:
+    await app.store.put_scenarios(scenarios or (RENT, ALIKE, OTHER))
+
+
+async def summary_of(app: Application, id: str) -> Any:
+    return await scenario_names.perform(app, scenario_info, ScenarioInfo(id=id))
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("3kf9Qz7aB", RENT.id),
+        ("Monthly rent", RENT.id),
+        ("3kf9Q", RENT.id),
+        ("hLhm", OTHER.id),
+        # An id precedes a name, and `@last` is the newest.
+        ("hLhmE6m0j", OTHER.id),
+        ("@last", ALIKE.id),
+    ],
+)
+async def test_a_scenario_is_found_by_what_names_it(tmp_path: Path, text: str, id: str) -> None:
+    async with make_app(tmp_path) as app:
+        await stored(app)
+
+        assert await scenario_names.find_scenario(app, text, field="id") == id
+
+
+async def test_the_answer_says_which_id_was_meant(tmp_path: Path) -> None:
+    async with make_app(tmp_path) as app:
+        await stored(app)
+
+        named = await summary_of(app, "Monthly rent")
+        exact = await summary_of(app, RENT.id)
+
+        assert named.answer == exact.answer == {"result": RENT.summary}
+        assert (named.ids, exact.ids) == ({"Monthly rent": RENT.id}, {})
+
+
+async def test_a_text_that_means_several_is_refused_and_lists_them(tmp_path: Path) -> None:
+    many = [replace(SECOND, id=f"same-{number}", name="twice" * (number < 2)) for number in range(7)]
+    async with make_app(tmp_path) as app:
+        await stored(app, RENT, ALIKE, *many)
+
+        for text, words in (
+            ("3kf9", ("3kf9Qz7aB ('Monthly rent')", "3kf9Xa81k")),
+            ("twice", ("same-0", "same-1")),
+            ("same", ("same-4", "…")),
+        ):
+            with raises(InvalidRequest, says("id", text, *words)):
+                await summary_of(app, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("3kf", NotFound),
+        ("9Qz7", NotFound),
+        ("nobody", NotFound),
+        ("monthly rent", InvalidRequest),
+        ("Monthly rent\0", InvalidRequest),
+    ],
+)
+async def test_what_names_nothing_is_refused(
+    tmp_path: Path, text: str, error: type[ScenarioctlError]
+) -> None:
+    async with make_app(tmp_path) as app:
+        await stored(app)
+
+        with raises(error, says(shorten(text))):
+            await summary_of(app, text)
+
+
+async def test_an_empty_store_has_no_newest_scenario(tmp_path: Path) -> None:
+    async with make_app(tmp_path) as app:
+        with raises(NotFound, says("@last", "not in the store")):
+            await summary_of(app, "@last")
+
+
+async def test_the_same_job_named_twice_is_one_row(tmp_path: Path) -> None:
+    async with make_app(tmp_path) as app:
+        await stored(app)
+        request = ListJobs(ids=("Monthly rent", "hLhm", RENT.id))
+
+        found = await scenario_names.perform(app, list_jobs, request)
+
+        assert [row["id"] for row in found.answer["jobs"]] == [RENT.id, OTHER.id]
+        assert found.ids == {"Monthly rent": RENT.id, "hLhm": OTHER.id}
+
+
+def test_every_operation_that_takes_the_id_of_a_scenario_or_a_job_takes_its_name() -> None:
+    takes_id = {
+        (row.operation, field.name)
+        for row in ENDPOINTS
+        for field in fields(find_handler(row.operation)[1])
+        if field.name in ("id", "ids", "scenario", "scenario_id", "job")
+    }
+    takes_name = {
+        (row.operation, each["name"])
+        for row in ENDPOINTS
+        for each in field_rows(find_handler(row.operation)[1])
+        if each.get("is_stored")
+    }
+
+    # The id of an event, and one that a scenario is to get.
+    assert takes_id - takes_name == {("webhooks.replay_event", "id"), ("scenarios.import_scenario", "id")}
+    assert not takes_name - takes_id
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Serving]:
+    with Serving(tmp_path) as serving:
+        serving.wait_for(lambda app: app.store.put_scenarios((RENT, ALIKE, OTHER)))
+        yield serving
+
+
+def test_over_http_names_go_where_ids_go(serving: Serving) -> None:
+    info = serving.post("/api/scenario/info", {"id": "Monthly rent"})
+    status = serving.post("/job/status", {"id": "3kf9Q"}, port=serving.worker)
+    several = serving.post("/api/scenario/info", {"id": "3kf9"})
+    exact = serving.post("/api/scenario/info", {"id": RENT.id})
+
+    assert info.json() == exact.json() == {"result": RENT.summary}
+    assert info.headers["scenarioctl-ids"] == quote(json.dumps({"Monthly rent": RENT.id}), safe="")
+    assert "scenarioctl-ids" not in exact.headers
+    assert status.json()["id"] == RENT.id
+    assert (several.status, several.json()["field"], several.json()["value"]) == (422, "id", "3kf9")
+
+
+def test_a_job_is_followed_by_its_name(serving: Serving) -> None:
+    refused = serving.get("/job/events?id=no%20such&tail=1", port=serving.worker)
+    with Stream(serving, "/job/events?id=Monthly%20rent&tail=1") as stream:
+        assert (refused.status, stream.response.status) == (422, 200)
+
+
+REMARK = ("--offline", "create", "remark", "--chain", "polkadot", "--text")
+
+
+def created(scenarioctl: Run, text: str, name: str = "") -> str:
+    id = scenarioctl(*REMARK, text).out.strip()
+    if name:
+        scenarioctl("scenario", "rename", id, name)
+    return id
+
+
+def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
+    first, second = created(scenarioctl, "one", "Rent"), created(scenarioctl, "two")
+
+    assert scenarioctl("info", "Rent", "--field", "id").out == f"{first}\n"
+    assert json.loads(scenarioctl("info", second[:5], "--json").out)["id"] == second
+    assert json.loads(scenarioctl("job", "start", "@last", "--json").out)["id"] == second
+    assert scenarioctl("scenario", "flow", "Rent", "--field", "id").out == f"{first}\n"
+    ran = scenarioctl("--offline", "job", "run", "Rent", "--field", "id")
+    assert (ran.out, ran.code) == (f"{first}\n", 0)
+    account = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+    for source in (("Rent",), ("--scenario", "Rent"), ("--job", "Rent")):
+        signed = scenarioctl(
+            *("--offline", "tx", "payload", *source, "--sender", account, "--nonce", "0", "--field", "says")
+        )
+        assert (signed.out, signed.code) == ("writes 'one' to the history of polkadot\n", 0), signed.err
+
+
+def test_a_daemon_says_which_id_was_meant(scenarioctl: Run, serving: Serving) -> None:
+    url = f"http://127.0.0.1:{serving.api}"
+
+    assert scenarioctl("--url", url, "info", "Monthly rent", "--field", "id").out == f"{RENT.id}\n"
+
+
+def test_a_command_that_asks_again_goes_on_with_the_same_scenario(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    path = tmp_path / "s.db"
+    store = ("--offline", "--store", str(path))
+    other, last = (scenarioctl(*store, *REMARK[1:], text).out.strip() for text in ("one", "two"))
+    logs = []
+    for id in (other, last):
+        assert scenarioctl(*store, "job", "run", id).code == 0
+        logs.append(scenarioctl(*store, "job", "logs", id).out)
+    looks = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("UPDATE scenarios SET created = created * 2 WHERE id = ?", (other,))
+            database.execute("UPDATE log_lines SET seq = seq + 100 WHERE job = ?", (other,))
+            database.commit()
+        if looks == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    followed = scenarioctl(*store, "job", "logs", "@last", "--follow")
+
+    assert followed.out == logs[1]
+    assert scenarioctl(*store, "info", "@last", "--field", "id").out == f"{other}\n"
