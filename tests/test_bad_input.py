@@ -222,7 +222,7 @@ BEYOND_DATA = [
     ),
     case(
         "an id as long as a book",
-        ("scenario", "delete", "a" * 10_000),
+        ("scenario", "delete", "--yes", "a" * 10_000),
         says("id", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     ),
     case(

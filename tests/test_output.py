@@ -302,14 +302,41 @@ def test_the_newest_is_first(scenarioctl: Run) -> None:
     assert ids("--sort", "id", "--descending") == sorted(made, reverse=True)
 
 
-def test_several_are_deleted_at_once(scenarioctl: Run) -> None:
-    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(3)]
+def test_of_several_those_are_deleted_that_exist(scenarioctl: Run) -> None:
+    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(4)]
+    ok(scenarioctl("job", "start", made[3], "-q", "--field", "id"))
 
-    ended = scenarioctl("scenario", "delete", made[0], made[1], made[0], "abcdefghi", made[2])
+    ended = scenarioctl(
+        "scenario", "delete", made[0], made[1], made[0], "abcdefghi", made[2], made[3], "--yes"
+    )
+    as_json = scenarioctl("scenario", "delete", "abcdefghi", made[3], "--yes", "--json")
 
-    assert (ended.out, ended.code) == (f"{made[0]}\n{made[1]}\n", 3)
-    assert ended.err == says("scenario", "abcdefghi").printed
-    assert ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")) == f"{made[2]}\n"
+    assert (ended.out, ended.code) == ("".join(f"{id}\n" for id in made[:3]), 3)
+    assert ended.err == says("abcdefghi", made[3], "job stop", id=made[3])
+    assert ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")) == f"{made[3]}\n"
+    answer = json.loads(as_json.out)
+    assert (answer["success"], answer["code"], as_json.code) == (False, "not_found", 3)
+    assert answer["error"] == says("2 of 2")
+
+
+def test_what_is_deleted_is_found_before_anything_is_deleted(scenarioctl: Run) -> None:
+    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(4)]
+    ok(scenarioctl("scenario", "rename", made[0], "Rent"))
+
+    ended = scenarioctl("scenario", "delete", made[3], "@last", "Rent", made[0][:5], made[0], "--yes")
+
+    assert (ended.out, ended.err, ended.code) == (f"{made[3]}\n{made[0]}\n", "", 0)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_nothing_is_deleted_unasked(scenarioctl: Run, options: tuple[str, ...]) -> None:
+    id = ok(scenarioctl(*CREATE_REMARK)).strip()
+
+    ended = scenarioctl("scenario", "delete", id, "--quiet", *options)
+
+    assert ended.code == 2
+    assert (json.loads(ended.out)["error"] if options else ended.err) == says("--yes", "terminal")
+    assert ok(scenarioctl("scenario", "list", "--field", "total")) == "1\n"
 
 
 # On a terminal
@@ -380,12 +407,39 @@ def test_a_person_is_asked_before_anything_is_deleted(
     deleting.type(answer)
     rest = deleting.read()
 
-    assert asked == f"Delete {id}, with log and drafts? [y/N]: "
+    assert asked == f'Delete {id} (remark "hello" · Polkadot), with log and drafts? [y/N]: '
     assert deleting.end() == code
     assert (id in rest) is (code == 0)
     listed = Terminal(tmp_path, "scenario", "list", "--field", "total")
     assert listed.read() == f"{left}\n"
     listed.end()
+
+
+def test_who_deletes_several_sees_what_they_are(tmp_path: Path) -> None:
+    made = []
+    for _ in range(2):
+        created = Terminal(tmp_path, *CREATE_REMARK)
+        made.append(created.read().split()[-1])
+        assert created.end() == 0
+    for line in (("scenario", "rename", made[0], "Rent"), ("job", "start", made[0])):
+        done = Terminal(tmp_path, *line)
+        done.read()
+        assert done.end() == 0
+
+    deleting = Terminal(tmp_path, "scenario", "delete", "nobody", "Rent", made[1])
+    asked = deleting.read_until("]: ")
+    deleting.type("y\n")
+    rest = deleting.read()
+
+    assert asked.splitlines() == [
+        f'{made[0]} (Rent: remark "hello" · Polkadot), whose job is running',
+        f'{made[1]} (remark "hello" · Polkadot)',
+        "Delete 2 scenarios, with log and drafts? [y/N]: ",
+    ]
+    assert made[1] in rest.split()
+    assert "scenario 'nobody' is not in the store" in rest
+    assert f"job stop {made[0]}" in rest
+    assert deleting.end() == 3
 
 
 def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenarioctl: Run) -> None:

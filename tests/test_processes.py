@@ -240,10 +240,10 @@ def test_processes_create_read_and_delete_side_by_side(tmp_path: Path) -> None:
         tmp_path,
         [
             create,
-            ("scenario", "delete", first),
+            ("scenario", "delete", first, "--yes"),
             create,
             ("scenario", "list"),
-            ("scenario", "delete", first),
+            ("scenario", "delete", first, "--yes"),
             ("template", "stats", "hydraDx"),
         ],
     )

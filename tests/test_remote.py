@@ -335,7 +335,7 @@ def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script:
 def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run, script: Script) -> None:
     script.status, script.answer = 404, {"success": False, "error": "it is not there", "code": "not_found"}
 
-    ended = scenarioctl("scenario", "delete", "abc", "--url", script.url, "--json")
+    ended = scenarioctl("scenario", "delete", "abc", "--yes", "--url", script.url, "--json")
 
     said = json.dumps(script.answer) + "\n"
     assert ended == Ended(out=said, err=said, code=3)
@@ -532,7 +532,7 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
     script.waits = True
 
     read = scenarioctl("info", "abc", "--url", script.url)
-    written = scenarioctl("scenario", "delete", "abc", "--url", script.url)
+    written = scenarioctl("scenario", "delete", "abc", "--yes", "--url", script.url)
 
     said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
     assert read == Ended(out="", err=f"{said}\n", code=5)

@@ -227,7 +227,7 @@ STORY = (
     step("job status {b}", "/job/status", {"id": "{b}"}),
     step("job list", "/job/list", method="GET"),
     step("job list --state walking", "/job/list?state=walking", None, "invalid_request", method="GET"),
-    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}, "conflict"),
+    step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}, "conflict"),
     step("job run {b}", "/job/run", {"id": "{b}"}),
     step("job run {c}", "/job/run", {"id": "{c}"}, "chain_unreachable"),
     step("job run {w} --timeout soon", "/job/run", {"id": "{w}", "timeout": "soon"}, "invalid_request"),
@@ -257,8 +257,8 @@ STORY = (
     step(f"webhook post {UUID[:-1]}e event.json", f"/webhook/{UUID[:-1]}e", {"amount": 5}, "not_found"),
     step("webhook replay 1", "/api/webhooks/replay", {"id": 1}),
     step(f"webhook list {UUID}", f"/api/webhooks/{UUID}", method="GET"),
-    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}),
-    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}, "not_found"),
+    step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}),
+    step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}, "not_found"),
 )  # fmt: skip
 
 

@@ -198,6 +198,11 @@ async def _run_whole(handler: Any, request: Any) -> Any:
     return await (await scenario_names.perform(open_application(), handler, request)).whole()
 
 
+def id_of(text: str) -> str:
+    """Return the id of the scenario that *text* names, which this command has asked about."""
+    return _known_ids().get(text, text)
+
+
 def _known_ids() -> dict[str, str]:
     """Return the ids of the scenarios that this command names otherwise, as far as it knows them."""
     ids: dict[str, str] = click.get_current_context().find_root().meta.setdefault("scenarioctl.ids", {})
@@ -329,7 +334,7 @@ def _with_id(answer: Mapping[str, Any], id_at: str | None) -> Mapping[str, Any]:
     named = params.get("id") or params.get("scenario_id")
     if not named and id_at is not None:
         named = reduce(getitem, id_at.split("."), answer)
-    return {**answer, "id": _known_ids().get(named, named)} if named else answer
+    return {**answer, "id": id_of(named)} if named else answer
 
 
 PREFIX = "SCENARIOCTL_"

@@ -1,7 +1,8 @@
 """`scenarioctl scenario`: the stored scenarios."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from scenarioctl.cli.execution import (
     asked_for_json,
     confirms,
     emit,
+    id_of,
     perform,
     print_answer,
     print_table,
@@ -25,7 +27,15 @@ from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.pictures import preview
 from scenarioctl.cli.reports import plain_command, show_check, show_meaning
-from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge
+from scenarioctl.errors import (
+    BadJson,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ScenarioctlError,
+    StoreFailed,
+    TooLarge,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.formats.documents import BagpipesScenario
@@ -433,16 +443,64 @@ def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
     example="scenarioctl scenario delete --yes lnr8CfoQX hLhmE6m0j",
 )
 @argument("ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask: required without a terminal.")
 def delete(ids: tuple[str, ...], yes: bool) -> None:
     """Remove scenarios from the store, with their jobs, logs and drafts.
 
-    On a terminal you are asked first. Each id is printed once its scenario is removed.
+    On a terminal you are asked first. Without one, and with --json, --yes is required. Each id is printed once its scenario
+    is removed. Those that can't be removed are reported, and the others are removed.
     """
+    if not yes and not confirms():
+        raise InvalidRequest(
+            field="--yes",
+            problem="is missing: without a terminal, and with --json, nobody can be asked before scenarios are deleted",
+        )
     ids = tuple(dict.fromkeys(ids))
-    if not yes and confirms():
-        named = printable(ids[0]) if len(ids) == 1 else f"{len(ids)} scenarios"
-        click.confirm(f"Delete {named}, with log and drafts?", abort=True, err=True)
-    for id in ids:
-        result = perform(id=id)
+    refused: list[ScenarioctlError] = []
+    # Before any is deleted: `@last` would be another one then.
+    found = ids if yes and len(ids) == 1 else tuple(dict.fromkeys(_find(ids, refused)))
+    if found and not yes:
+        named = [printable(_describe(id)) for id in found]
+        if named[1:]:
+            say("\n".join(named))
+        what = f"{len(found)} scenarios" if named[1:] else named[0]
+        click.confirm(f"Delete {what}, with log and drafts?", abort=True, err=True)
+    for id in found:
+        try:
+            result = perform(id=id)
+        except (InvalidRequest, NotFound, Conflict) as error:
+            refused.append(error)
+            continue
+        id = id_of(id)
         emit({**result.answer, "id": id}, partial(click.echo, printable(id)))
+    if refused and len(ids) == 1:
+        raise refused[0]
+    for each in refused:
+        say(f"Refused: {printable(str(each))}")
+    if refused:
+        raise type(refused[0])(f"{len(refused)} of {len(ids)} scenarios could not be deleted")
+
+
+def _find(ids: Iterable[str], refused: list[ScenarioctlError]) -> Iterator[str]:
+    """Yield the id of each scenario; add to *refused* why others are not found."""
+    for id in ids:
+        try:
+            perform(operation="scenarios.scenario_info", id=id)
+        except (InvalidRequest, NotFound) as error:
+            refused.append(error)
+            continue
+        except StoreFailed:
+            # A damaged one can be deleted.
+            pass
+        yield id_of(id)
+
+
+def _describe(id: str) -> str:
+    """Return an id with the name and the title of its scenario, and whether its job is running, as far as that can be read."""
+    what = id
+    with suppress(ScenarioctlError):
+        shown = perform(operation="scenarios.show_scenario", id=id).answer
+        what += f" ({': '.join(filter(None, (shown.get('name'), shown['title'])))})"
+        if perform(operation="jobs.job_status", id=id).answer["state"] == "running":
+            what += ", whose job is running"
+    return what
