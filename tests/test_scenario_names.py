@@ -1,4 +1,4 @@
-"""Scenarios named by their name, the beginning of their id, or as the newest: in each operation, over HTTP and on the command line."""
+"""Names of scenarios: given when they are created, and taken in place of ids, over HTTP and on the command line; and the beginnings of ids."""
 
 import json
 import sqlite3
@@ -18,7 +18,7 @@ from scenarioctl.operations import find_handler, scenario_names
 from scenarioctl.operations.jobs import ListJobs, list_jobs
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.server.endpoints import ENDPOINTS
-from tests.conftest import Run
+from tests.conftest import BOB, Run
 from tests.drawing import make_app
 from tests.messages import raises, says
 from tests.serving import Serving
@@ -227,3 +227,61 @@ def test_a_command_that_asks_again_goes_on_with_the_same_scenario(
 
     assert followed.out == logs[1]
     assert scenarioctl(*store, "info", "@last", "--field", "id").out == f"{other}\n"
+
+
+BOTH = ("--name", " Monthly   rent", "--tag", "treasury", "--tag", "monthly")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("remark", "--chain", "polkadot", "--text", "hi"),
+        ("query", "--chain", "polkadot", "System", "Number"),
+        (
+            "transfer",
+            "--from",
+            "polkadot",
+            "--to",
+            "assetHub",
+            "--asset",
+            "DOT",
+            "--amount",
+            "2",
+            "--to-address",
+            BOB,
+        ),
+        ("swap", "--sell", "DOT", "--buy", "HDX", "--amount", "2", "--min-received", "900"),
+        ("flow", "FLOW"),
+    ],
+    ids=lambda line: line[0],
+)
+def test_what_is_created_has_its_name_and_its_tags(
+    scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    flow = tmp_path / "rent.toml"
+    flow.write_text(
+        'tags = ["paid"]\nname = "Rent"\n[[steps]]\ntype = "Remark"\nchain = "polkadot"\ntext = "a"\n'
+    )
+    line = tuple(str(flow) if word == "FLOW" else word for word in line)
+
+    made = scenarioctl("--offline", "create", *line, *BOTH)
+    shown = json.loads(scenarioctl("scenario", "show", "Monthly rent", "--json").out)
+    plain = scenarioctl("--offline", "create", *line)
+    unnamed = json.loads(scenarioctl("scenario", "show", plain.out.strip(), "--json").out)
+    wrong = scenarioctl("--offline", "create", *line, "--tag", "two words")
+
+    assert (made.code, shown["id"]) == (0, made.out.strip())
+    own = ["paid"] if line[0] == "flow" else []
+    assert shown["tags"] == sorted(["monthly", *own, "treasury"])
+    assert (unnamed.get("name"), unnamed.get("tags")) == (("Rent", own) if own else (None, None))
+    assert (wrong.code, wrong.err) == (2, says("tags", "two words").printed)
+    assert scenarioctl("scenario", "list", "--field", "total").out == "2\n"
+
+
+def test_over_http_too(serving: Serving) -> None:
+    created = serving.post(
+        "/api/create/remark", {"chain": "polkadot", "text": "hi", "name": "Rent", "tags": ["monthly"]}
+    ).json()
+    (row, *_) = serving.get("/api/scenarios?tag=monthly").json()["scenarios"]
+
+    assert (row["id"], row["name"]) == (created["result"], "Rent")

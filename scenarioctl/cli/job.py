@@ -49,7 +49,7 @@ from scenarioctl.model.jobs import RUN_FAILED
 def job() -> None:
     """Run scenarios on a schedule; show their logs and drafts.
 
-    ID is the id of a scenario, the beginning of one, its name, or @last, which is the scenario created last.
+    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario created last.
     """
 
 

@@ -111,7 +111,7 @@ def edit(id: str, file: str | None, revision: str) -> None:
 def scenario() -> None:
     """List, show, change, import, export and delete scenarios.
 
-    ID is the id of a scenario, the beginning of one, its name, or @last, which is the scenario created last.
+    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario created last.
     """
 
 

@@ -419,7 +419,17 @@ class CheckableFields(TransactionFields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreationFields:
+class LabelFields:
+    """What a new scenario is called."""
+
+    #: Name of the scenario, for lists, pictures and commands: up to 200 characters.
+    name: str = ""
+    #: Give the scenario this tag, a word; may be repeated.
+    tags: Annotated[tuple[str, ...], Value("TAG", option="--tag", repeats=True)] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreationFields(LabelFields):
     """Fields of operations that store a scenario, checked where that is asked for."""
 
     #: Simulate it for `sender` on every chain it touches, and create it only if it passes.

@@ -30,6 +30,7 @@ from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
     CreationFields,
+    LabelFields,
     LossFields,
     RuntimeUsed,
     TransferFields,
@@ -44,7 +45,7 @@ from scenarioctl.operations.built_transactions import (
 )
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import describe_account, note_created
-from scenarioctl.operations.stored_diagrams import ONLY_CHECKED, open_flow, store_document
+from scenarioctl.operations.stored_diagrams import ONLY_CHECKED, add_labels, open_flow, store_document
 from scenarioctl.operations.swap_quotes import SwapFields
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         transfer = await maximize(app, transfer, signer, allow_death=closing)
     else:
         check_death(request.allow_death, transfer.source, transfer.destination)
-    diagram = draw_alone(app, transfer)
+    diagram = add_labels(draw_alone(app, transfer), request)
     if transfer.has_placeholder:
         _read_single(diagram.document)
     created = await _store_drafted(
@@ -111,7 +112,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(SwapFields, CheckableFields):
+class CreateSwap(SwapFields, CheckableFields, LabelFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
     #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that counts.
@@ -123,7 +124,7 @@ class CreateSwap(SwapFields, CheckableFields):
     #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of it.
     yes: bool | None = None
     #: How far the size of the swap may worsen its own price, in per cent (default 5).
-    max_impact: Percent | None = None
+    max_impact: Annotated[Percent | None, Value("PERCENT", rare=True)] = None
     #: Refuse to create it if there is a warning.
     strict: bool = False
 
@@ -146,7 +147,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     document = draw_single(app, "swap", **values_of(request))
-    diagram = _read_single(document)
+    diagram = add_labels(_read_single(document), request)
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
@@ -155,7 +156,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     _judge(request, warnings)
     swap: SwapTransaction = {
         "swap_tx": written.tx,
-        "scenarioid": await store_document(app, document, diagram),
+        "scenarioid": await store_document(app, diagram.document, diagram),
         **runtime_used(transaction, offline=transaction.offline),
     }
     return Result(
@@ -197,7 +198,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
 
     document = draw_single(app, "Remark", **values_of(request))
     sender = check_sender(request.check, request.sender)
-    diagram = _read_single(document)
+    diagram = add_labels(_read_single(document), request)
 
     async def draft(view: Application) -> "UnsignedTransaction":
         return (await draft_first(view, diagram, sender=sender)).transaction
@@ -206,7 +207,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateQuery:
+class CreateQuery(LabelFields):
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
 
     #: Chain to read.
@@ -222,7 +223,7 @@ async def create_query(app: Application, request: CreateQuery) -> Result[Created
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "chainQuery", **values_of(request))
-    return await _store(app, _read_single(document))
+    return await _store(app, add_labels(_read_single(document), request))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,9 +253,11 @@ async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFl
     sender = check_sender(request.check, request.sender)
     flow = await open_flow(app, request.flow, syntax=request.syntax, checked=sender is not None)
     drawn, diagram = flow.drawn, flow.diagram
+    if request.name or request.tags:
+        diagram = await app.aside(add_labels, diagram, request)
     if sender is None:
         _judge(request, flow.warnings)
-        id = await store_document(app, drawn.document, diagram)
+        id = await store_document(app, diagram.document, diagram)
         return Result(
             answer={"result": id},
             notes=(await note_created(app, id, diagram), *flow.notes),
@@ -299,7 +302,7 @@ async def _store_checked_flow(
     elif len(checks) > 1:
         notes.append(CHECKED_ALONE)
     _judge(request, warnings)
-    id = await store_document(app, drawn.document, diagram)
+    id = await store_document(app, diagram.document, diagram)
     return Result(
         answer={"result": id, "checks": checks},
         warnings=tuple(warnings),

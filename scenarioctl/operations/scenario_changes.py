@@ -16,7 +16,6 @@ from scenarioctl.model.diagram import (
     label_document,
     name_of,
     read_diagram,
-    read_name,
     read_tags,
 )
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
@@ -24,9 +23,9 @@ from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import ScenarioName, Syntax, Value
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
-from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, store_new
+from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, read_label, store_new
 from scenarioctl.stores import StoredScenario
-from scenarioctl.stores.validation import changed_meanwhile, check_storable
+from scenarioctl.stores.validation import changed_meanwhile
 
 __all__ = ["duplicate_scenario", "rename_scenario", "replace_scenario", "scenario_flow", "tag_scenario"]
 
@@ -58,7 +57,7 @@ class RenameScenario:
 
 
 async def rename_scenario(app: Application, request: RenameScenario) -> Result[Labels]:
-    name = _read_name(request.name)
+    name = read_label(request.name)
     return await _label(app, request.id, lambda diagram: (name, list(diagram.tags)))
 
 
@@ -105,10 +104,6 @@ async def _label(
     raise changed_meanwhile(id)
 
 
-def _read_name(value: object) -> str:
-    return check_storable(" ".join(read_name(value, field="name").split()), field="name")
-
-
 def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram]:
     """Return *document* as it is stored, and the diagram that it says."""
     diagram = read_diagram(document, field="diagram")
@@ -134,7 +129,7 @@ async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Re
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
     if request.name is not None:
-        name = _read_name(request.name)
+        name = read_label(request.name)
     else:
         name = f"{diagram.name[: MAX_NAME - len(' (copy)')]} (copy)" if diagram.name else ""
     document, uuids = _with_new_webhooks(diagram)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict
 from scenarioctl.formats.documents import canonical_json
-from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.model.diagram import Diagram, label_document, read_diagram, read_name, read_tags
+from scenarioctl.operations.built_transactions import LabelFields
 from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.validation import check_storable
 
 if TYPE_CHECKING:
     from scenarioctl.actions.flow_files import DrawnFlow
@@ -53,6 +55,19 @@ async def store_document(
     else:
         scenario = await app.aside(_pack_document, app, document, diagram)
     return (await store_new(app, scenario))[0]
+
+
+def read_label(value: object) -> str:
+    """Return a name of a scenario, in one line; empty for none."""
+    return check_storable(" ".join(read_name(value, field="name").split()), field="name")
+
+
+def add_labels(diagram: Diagram, labels: LabelFields) -> Diagram:
+    """Return *diagram* with the name in *labels*, if there is one, and with their tags beside its own."""
+    if not (labels.name or labels.tags):
+        return diagram
+    name, tags = read_label(labels.name), read_tags([*diagram.tags, *labels.tags], field="tags")
+    return read_diagram(label_document(diagram.document, name=name or diagram.name, tags=tags))
 
 
 def _pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.json_types import Digits, Hex, Told
-from scenarioctl.model.request_fields import Address, ChainName, Percent, Tokens, Value
+from scenarioctl.model.request_fields import Address, Percent, Tokens, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class SwapFields:
     #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
     route: Annotated[Any, Value("HOPS")] = None
     #: The exchange parachain (default hydraDx).
-    chain: ChainName = "hydraDx"
+    chain: Annotated[str, Value("CHAIN", rare=True)] = "hydraDx"
 
 
 @dataclass(frozen=True, kw_only=True)
