@@ -356,6 +356,25 @@ def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
     assert quiet.err == ""
 
 
+@pytest.mark.parametrize(("asset", "which"), [("usdc", " (1337, USD Coin)"), ("1337", ""), ("DOT", "")])
+def test_a_raw_amount_says_which_asset_a_symbol_means(scenarioctl: Run, asset: str, which: str) -> None:
+    line = (
+        "--offline",
+        "xcm",
+        "asset-transfer",
+        "--from",
+        "assetHub",
+        "--to",
+        "assetHub",
+        "--assetid",
+        asset,
+    )
+    built = scenarioctl(*line, "--amount", "5000000000", "--destinationaddress", BOB)
+
+    said = "0.5 DOT" if asset == "DOT" else "5000 USDC"
+    assert built.err == f"amount 5000000000 = {said}{which}\n"
+
+
 def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
     line = (
         "--offline",

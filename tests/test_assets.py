@@ -168,16 +168,7 @@ UNKNOWN = "that is known here, expected an id or a symbol"
 @pytest.mark.parametrize(
     ("chain", "typed", "sentence"),
     [
-        (
-            "hydraDx",
-            "USDT",
-            says("assetid", "USDT", "hydraDx", "10"),
-        ),
-        (
-            "assetHub",
-            "usdt",
-            says("assetid", "usdt", "assetHub"),
-        ),
+        ("assetHub", "doge", says("assetid", "doge", "assetHub", "35", "66")),
         ("hydraDx", 102, says("assetid", "102", "hydraDx", "5")),
         (
             "hydraDx",
@@ -620,12 +611,15 @@ def test_which_asset_a_symbol_means(chain: str) -> None:
         asset = ASSETS.find(REGISTRY.find(chain), number)
 
         assert (asset.symbol, asset.mark, asset.display_name) == (symbol, "", symbol)
+        assert ASSETS.find(REGISTRY.find(chain), symbol.swapcase()) == asset
 
 
 @pytest.mark.parametrize("chain", [chain.name for chain in REGISTRY.all()])
 def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None:
     listed = ASSETS.all(REGISTRY.find(chain))
     plain = [asset for asset in listed if not asset.mark]
+    # These are offered by a shell, too.
+    assert [ASSETS.find(REGISTRY.find(chain), asset.symbol) for asset in plain] == plain
 
     assert len({asset.symbol.casefold() for asset in plain}) == len(plain)
     assert len({asset.display_name.casefold() for asset in listed}) == len(listed)
@@ -700,7 +694,7 @@ def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() 
     )
     registry = assets.registry
 
-    def names(chain: str, *numbers: int) -> list[str]:
+    def names(chain: str, *numbers: int | str) -> list[str]:
         return [assets.find(registry.find(chain), number).display_name for number in numbers]
 
     assert names("hydraDx", 10, 900, 901, 23) == [
@@ -715,3 +709,6 @@ def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() 
         says("3", "verified"),
         says("4", "MY"),
     ]
+    assert names("mine", "One", "my") == ["ONE", "MY"]
+    with raises(InvalidRequest, says("assetid", "twin", "mine", "2", "3")):
+        names("mine", "twin")

@@ -87,7 +87,21 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
                 *("create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", "1984"),
                 *("--amount", "7", "--destination-address", BOB),
             ),
-            "7 USDt on Polkadot Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+            "7 USDt (1984, Tether USD) on Polkadot Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+        ),
+        (
+            (
+                *("create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", "ksm"),
+                *("--amount", "7", "--destination-address", BOB),
+            ),
+            "7 KSM (KSM of Kusama) on Polkadot Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+        ),
+        (
+            (
+                *("--offline", "create", "swap", "--assetin", "USDT", "--assetout", "USDC", "--amount", "5"),
+                *("--min-received", "4"),
+            ),
+            "5 USDT (10, Tether USD of Asset Hub) → at least 4 USDC (22, USD Coin of Asset Hub) on Hydration",
         ),
         (
             (*SWAP, "--min-amount-out", "900000000000000", "--route", "5>omnipool>0"),
@@ -102,7 +116,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
             "query System.Account on Polkadot",
         ),
     ],
-    ids=["address", "public key", "offline", "one chain", "swap", "remark", "query"],
+    ids=["address", "public key", "offline", "id", "symbol", "swap", "swap of symbols", "remark", "query"],
 )
 def test_creating_says_what_was_understood(scenarioctl: Run, line: tuple[str, ...], understood: str) -> None:
     ended = scenarioctl(*line)

@@ -255,9 +255,11 @@ def _other_unit(
     return InvalidRequest(f"{said}, but the asset is {asset.display_name}: expected {expected}")
 
 
-def note_raw(field: str, raw: int, asset: "Asset") -> tuple[str, ...]:
+def note_raw(field: str, raw: int, asset: "Asset", which: str = "") -> tuple[str, ...]:
     """Return the note that says in whole tokens what was given in the smallest unit; none without decimals."""
-    return () if asset.decimals is None else (f"{field} {raw} = {asset.amount(raw)}",)
+    if asset.decimals is None:
+        return ()
+    return (f"{field} {raw} = {asset.amount(raw)}{f' ({which})' if which else ''}",)
 
 
 def _scale(number: "Decimal", asset: "Asset", field: str, value: object) -> tuple[str, int]:

@@ -51,6 +51,8 @@ class AssetText(NamedTuple):
     id: str = ""
     #: Marks an asset with the symbol of another one.
     mark: str = ""
+    #: Which of several assets the symbol means: `1984, Tether USD`; empty if it needs no words.
+    which: str = ""
 
     @property
     def short(self) -> str:
@@ -59,6 +61,10 @@ class AssetText(NamedTuple):
     @property
     def full(self) -> str:
         return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.short
+
+    @property
+    def exact(self) -> str:
+        return f"{self.symbol} ({self.which})" if self.which else self.full
 
 
 class SideText(NamedTuple):
@@ -78,6 +84,11 @@ class SideText(NamedTuple):
     def full_tokens(self) -> str:
         """The same with what tells a look-alike from the asset it resembles."""
         return _join(self.amount, self.asset.full)
+
+    @property
+    def exact_tokens(self) -> str:
+        """The same with what tells the canonical asset from look-alikes, too."""
+        return _join(self.amount, self.asset.exact)
 
 
 def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[SideText, SideText]:
@@ -114,7 +125,8 @@ def name_asset(app: "Application", chain: object, asset_id: object, symbol: obje
         return AssetText(asset.symbol, asset.id, asset.mark)
     if not asset.symbol:
         return AssetText(claimed, asset.id, UNVERIFIED)
-    return AssetText(claimed if claimed.casefold() == asset.symbol.casefold() else asset.display_name)
+    name = claimed if claimed.casefold() == asset.symbol.casefold() else asset.display_name
+    return AssetText(name, which=app.assets.told_apart(asset))
 
 
 #: A number of so many digits that people count them, and what stands behind it.
@@ -258,6 +270,8 @@ class Story(NamedTuple):
     what: str = ""
     #: The same in a title; the kind and `what` if left empty.
     named: str = ""
+    #: The same where it was just created: which asset a symbol means is said too.
+    exact: str = ""
     #: The chains that value passes, in order, or the one that the step works on.
     chains: tuple[NamedChain, ...] = ()
     #: Whom it pays, as it is written in the scenario; empty if nobody receives something.
@@ -284,7 +298,8 @@ class Story(NamedTuple):
     @property
     def announcement(self) -> str:
         """All that a slip is seen by: `1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3`."""
-        return f"{self.brief}, to {shorten_middle(self.receiver)}" if self.receiver else self.brief
+        brief = self._replace(named=self.exact or self.named).brief
+        return f"{brief}, to {shorten_middle(self.receiver)}" if self.receiver else brief
 
     @property
     def card(self) -> Card:

@@ -12,7 +12,17 @@ from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_plac
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.story import Look, Row, Story, group_digits, known, name_chain, one_line, side_texts
+from scenarioctl.actions.story import (
+    AssetText,
+    Look,
+    Row,
+    Story,
+    group_digits,
+    known,
+    name_chain,
+    one_line,
+    side_texts,
+)
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
@@ -51,12 +61,18 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
         sentence=f"{said}, at least {least}{exact}" if least else said,
         what=f"{source.tokens or '?'} → {target.asset.short}",
         named=f"{source.full_tokens or '?'} → {f'at least {least}' if least else target.asset.full}",
+        exact=f"{source.exact_tokens or '?'} → {_exactly(least, target.asset)}",
         chains=(name_chain(app, source.chain),),
         gives=source.tokens,
         gets=group_digits(least) or known(target.asset.short),
         assets=(source.asset, target.asset),
         facts=(Row(label="At least", text=group_digits(least or f"the quote less {slippage} %")),),
     )
+
+
+def _exactly(least: str, bought: AssetText) -> str:
+    which = f" ({bought.which})" if bought.which else ""
+    return f"at least {least}{which}" if least else bought.exact
 
 
 def _minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:

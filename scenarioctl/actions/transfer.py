@@ -39,12 +39,14 @@ TX_TYPE = "xTransfer"
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, target = side_texts(app, diagram, node)
     pays, receiver = _remote_fee_name(app, source.chain, node), _receiver(diagram, node)
+    beside = f" with a little {pays}" if pays else ""
     said = f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}"
     return Story(
         kind="Transfer",
         sentence=said + (f", with a little {pays} that pays the fee there" if pays else ""),
         what=source.tokens or "?",
-        named=(source.full_tokens or "?") + (f" with a little {pays}" if pays else ""),
+        named=(source.full_tokens or "?") + beside,
+        exact=(source.exact_tokens or "?") + beside,
         chains=(name_chain(app, source.chain), name_chain(app, target.chain)),
         receiver=receiver,
         gives=source.tokens,

@@ -1,10 +1,11 @@
 """The assets of each chain: `assets.json` (made by `tools/curate_assets.py`), the native ones, and those of config.toml.
 
-An id is unique, a symbol is a convenience: anybody can register a "USDT", so a symbol that fits two assets is an
-error that names them.  Wherever a symbol is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike
+An id is unique, a symbol is a convenience: anybody can register a "USDT".  A symbol means its canonical asset; one that
+fits several and has none is an error that names them.  Wherever a symbol is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike
 then reads `USDT (asset 23, not the canonical USDT 10)`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,6 +112,8 @@ class Assets:
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
         #: Chain -> symbol in lower case -> id of the canonical asset of that symbol, if it has one.
         self._canonical: dict[str, dict[str, str]] = {}
+        #: Chain -> symbol in lower case -> how many of its assets have it.
+        self._claims: dict[str, Counter[str]] = {}
         #: Chain -> identity of an asset in the network -> its id on that chain.
         self._by_identity: dict[str, dict[str, str]] = {}
 
@@ -209,6 +212,18 @@ class Assets:
         here, there = self.registry.find(a.chain), self.registry.find(b.chain)
         return not set(self._seen_beyond(self._identities(a), here, there)).isdisjoint(self._identities(b))
 
+    def told_apart(self, asset: Asset) -> str:
+        """Return which of several assets the symbol of *asset* means: `1984, Tether USD`; empty if it needs no words."""
+        if asset.kind == "native" or not asset.own_symbol:
+            return ""
+        if asset.chain not in self._claims:
+            rows = self._table(self.registry.find(asset.chain)).values()
+            self._claims[asset.chain] = Counter(_symbol_of(row).casefold() for row in rows)
+        if self._claims[asset.chain][asset.symbol.casefold()] < 2:
+            return ""
+        # A location is long, and the name says where it leads.
+        return ", ".join(filter(None, ("" if "/" in asset.id and asset.name else asset.id, asset.name)))
+
     def _seen_beyond(self, identities: tuple[str, ...], here: Chain, there: Chain) -> tuple[str, ...]:
         """Return *identities* under the relay chain of *here* as that of *there* sees them; none if no bridge joins the two."""
         if here.relay == there.relay:
@@ -285,25 +300,26 @@ class Assets:
         table = self._table(chain)
         if text in table:
             return self._built(chain, text)
-        lowered = text.lower()
+        meant = self._canonical[chain.name].get(text.casefold())
+        if meant is not None:
+            return self._built(chain, meant)
         fits = [
-            self._built(chain, number) for number, row in table.items() if _symbol_of(row).lower() == lowered
+            self._built(chain, number)
+            for number, row in table.items()
+            if _symbol_of(row).casefold() == text.casefold()
         ]
-        if len(fits) == 1:
-            return fits[0]
         if not fits:
             raise self._unknown(chain, text, field)
-        raise self._ambiguous(chain, text, fits, field)
-
-    def _ambiguous(self, chain: Chain, given: object, fits: Sequence[Asset], field: str) -> InvalidRequest:
-        candidates = ", ".join(asset.label for asset in fits)
-        return InvalidRequest(
-            field=field,
-            value=given,
-            limit=120,
-            problem=f"fits more than one asset of {chain.name}: {candidates}",
-            expected="an id",
-        )
+        if len(fits) > 1:
+            candidates = ", ".join(asset.label for asset in fits)
+            raise InvalidRequest(
+                field=field,
+                value=text,
+                limit=120,
+                problem=f"fits more than one asset of {chain.name}, none of which it is known to mean: {candidates}",
+                expected="an id or a location",
+            )
+        return fits[0]
 
     def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
         # Only a canonical asset is suggested: a slip of the finger must not end at a look-alike.

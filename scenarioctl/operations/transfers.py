@@ -124,7 +124,9 @@ async def draft_requested(
         )
         transfer, found, asked = replace(transfer, amount=maximum.amount), maximum.notes, maximum.asked
     transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
-    counted = note_raw("amount", transfer.amount, asset)
+    # An id needs no other words.
+    which = "" if str(request.assetid).strip() == asset.id else app.assets.told_apart(asset)
+    counted = note_raw("amount", transfer.amount, asset, which)
     native = note_native(request.assetid, asset, "assetid")
     notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *native)))
     return replace(transaction, notes=notes, asked=asked)
