@@ -142,7 +142,7 @@ def test_a_comma_is_a_point_or_is_refused_with_both_readings(whole: int, fractio
     number = Decimal(f"{whole}.{fraction}")
 
     try:
-        typed = parse_typed(text, field="amount", spell=lambda typed: to_text(typed.number))
+        typed = parse_typed(text, field="amount", spell=lambda typed: (to_text(typed.number),))
     except InvalidRequest as error:
         if number:
             assert (len(fraction), 0 < whole < 1000) == (3, True)
@@ -172,6 +172,11 @@ def test_what_is_typed_is_an_amount_or_refused_in_one_sentence(text: str) -> Non
         ("1_000.25", "1000.25", ""),
         ("1,000.5", "1000.5", ""),
         ("1,000,000", "1000000", ""),
+        ("1 000", "1000", ""),
+        ("12\u202f000\u00a0000,5", "12000000.5", ""),
+        ("1 000.25 DOT", "1000.25", "DOT"),
+        ("15 000 000 000raw", "15000000000", "raw"),
+        ("1 000,500", "1000.5", ""),
         (" 1.5 DOT ", "1.5", "DOT"),
         ("1.5DOT", "1.5", "DOT"),
         ("1e3", "1000", ""),
@@ -189,7 +194,11 @@ def test_an_amount_is_read_as_it_is_typed(written: object, number: str, unit: st
     [
         "1.000.000",
         "1.000,5",
-        "1 000",
+        "1 0000",
+        "0 500",
+        "1 000,000,000",
+        "1,000 000",
+        "1 000_000",
         "1_",
         "_1",
         "1__0",
@@ -217,7 +226,7 @@ def run_offline(scenarioctl: Run, amount: str, *more: str, asset: str = "DOT") -
     )
 
 
-@pytest.mark.parametrize("amount", ["1,5", "1.5 DOT", "1.5dot", "15_000_000_000raw", "15000000000 raw"])
+@pytest.mark.parametrize("amount", ["1,5", "1.5 DOT", "1.5dot", "15_000_000_000raw", "15 000 000 000 raw"])
 def test_a_scenario_keeps_whole_tokens_however_they_are_typed(scenarioctl: Run, amount: str) -> None:
     ended = run_offline(scenarioctl, amount)
     plain = run_offline(scenarioctl, "1.5")
@@ -246,7 +255,7 @@ UNSURE = ("m", " m", "G{}", " million", "bn", "BTC", " x{}", "cent", "p", "M m{}
 
 def readings(digits: str) -> set[Fraction]:
     """Return the numbers that *digits* with a comma can mean."""
-    plain = digits.replace("_", "")
+    plain = re.sub("[_ \u202f]", "", digits)
     decimal = {Fraction(plain.replace(",", "."))} if plain.count(",") == 1 and "." not in plain else set()
     return {Fraction(plain.replace(",", "")), *decimal}
 
@@ -255,7 +264,7 @@ def readings(digits: str) -> set[Fraction]:
 @given(
     whole=st.integers(1, 10**13) | st.integers(1, 9).map(lambda thousands: 1000 * thousands),
     fraction=st.just("") | st.text("0123456789", max_size=12),
-    mark=st.sampled_from(["", "_", ","]),
+    mark=st.sampled_from(["", "_", ",", " ", "\u202f"]),
     unit=st.sampled_from([*OF_A_TOKEN, *SMALLEST, *UNSURE]),
     asset=st.sampled_from(TYPED),
 )
@@ -266,8 +275,8 @@ def test_what_is_suggested_is_the_same_amount(
     value = digits + unit.format(asset.symbol)
     token = 10 ** (asset.decimals or 0)
     one = {Fraction(1)} if unit in SMALLEST else {token * Fraction(10) ** OF_A_TOKEN.get(unit, 0)}
-    if not unit and read is read_raw:
-        one.add(Fraction(1))
+    if read is read_raw and unit in OF_A_TOKEN and len(unit.strip()) < 2:
+        one.add(Fraction(10) ** OF_A_TOKEN[unit])
 
     try:
         read(value, asset, "amount")
@@ -294,16 +303,16 @@ def test_what_is_suggested_is_the_same_amount(
 
 
 @pytest.mark.parametrize(
-    ("typed", "same"),
+    ("typed", "same", "as_raw"),
     [
-        ("1000 planck", "0.0000001 DOT"),
-        ("1k", "1000 DOT"),
-        ("5 mDOT", "0.005 DOT"),
-        ("1,000 planck", "0.0000001 DOT"),
+        ("1000 planck", "1000raw", ["write 1000 for 0.0000001 DOT"]),
+        ("1k", "1000 DOT", ["1000 for 0.0000001 DOT", "10000000000000 for 1000 DOT"]),
+        ("5 mDOT", "0.005 DOT", ["write 50000000 for 0.005 DOT"]),
+        ("1,000 planck", "1000raw", ["write 1000 for 0.0000001 DOT"]),
     ],
 )
 def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
-    scenarioctl: Run, tmp_path: Path, typed: str, same: str
+    scenarioctl: Run, tmp_path: Path, typed: str, same: str, as_raw: list[str]
 ) -> None:
     ended = run_offline(scenarioctl, typed)
     raw = scenarioctl(
@@ -317,7 +326,7 @@ def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
     assert (ended.code, ended.out, answer.status) == (2, "", 422)
     assert ended.err == says("amount", typed, f"write {same}").printed
     assert answer.json()["error"] == says("amount", typed, f"write {same}")
-    assert raw.err == says("amount", typed, "smallest" if typed == "1k" else same).printed
+    assert raw.err == says("amount", typed, *as_raw).printed
 
 
 @pytest.mark.parametrize("typed", ["10 USDT", "1m", "1.5 planck", "1,000 USDT", "1 million", "1 nUSDT"])
@@ -348,11 +357,13 @@ def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
         "DOT",
     )
     plain = scenarioctl(*line, "--amount", "15000000000", "--destinationaddress", BOB)
-    marked = scenarioctl(*line, "--amount", "15_000_000_000raw", "--destinationaddress", BOB)
+    for typed in ("15_000_000_000raw", "15 000 000 000", "15,000,000,000"):
+        marked = scenarioctl(*line, "--amount", typed, "--destinationaddress", BOB)
+        assert (marked.out, marked.err) == (plain.out, plain.err)
     quiet = scenarioctl(*line, "--amount", "15000000000", "--destinationaddress", BOB, "-q")
 
-    assert plain.err == marked.err == "amount 15000000000 = 1.5 DOT\n"
-    assert plain.out == marked.out == quiet.out
+    assert plain.err == "amount 15000000000 = 1.5 DOT\n"
+    assert plain.out == quiet.out
     assert quiet.err == ""
 
 
@@ -631,7 +642,7 @@ def test_an_exponent_is_taken_over_http(tmp_path: Path) -> None:
     body = {"sourchain": "polkadot", "destchain": "assetHub", "assetid": "DOT", "destinationaddress": BOB}
     with Serving(tmp_path, offline=True) as served:
         plain = served.post("/api/xcm/asset-transfer", {**body, "amount": 20000000000}).json()
-        for amount in ("2e10", 2e10, "20000000000"):
+        for amount in ("2e10", 2e10, "20000000000", " 20 000 000 000\n"):
             assert served.post("/api/xcm/asset-transfer", {**body, "amount": amount}).json() == plain
         wrong = served.post("/api/xcm/asset-transfer", {**body, "amount": "2e-1"})
 

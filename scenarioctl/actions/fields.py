@@ -1,19 +1,20 @@
 """The fields of a request, of a flow file's step, or of a form: one parser for chains, assets, amounts and accounts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.model.amounts import (
+    RAW,
     TypedAmount,
     parse_number,
     parse_raw,
     parse_typed,
+    several_meanings,
     to_raw,
     to_text,
     to_whole,
-    without_commas,
 )
 from scenarioctl.model.diagram import name_of
 
@@ -187,28 +188,19 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
 
 
 def read_raw(value: object, asset: "Asset", field: str) -> int:
-    """Return an amount in the smallest unit; InvalidRequest names what to write if commas or whole tokens were typed."""
+    """Return an amount in the smallest unit; InvalidRequest names what to write if whole tokens were typed."""
     if not isinstance(value, str):
         return parse_raw(value, field=field)
-    if digits := without_commas(value):
-        # Nobody knows whether it is in whole tokens.
-        meant = "" if asset.decimals is None else f" for {asset.amount(int(digits))}"
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            problem="has commas",
-            expected=f"the smallest unit without them: {digits}{meant}",
-        )
     typed = parse_typed(
         value,
         field=field,
         expected="a whole number of smallest units, like 15000000000",
         spell=lambda reading: _spell_raw(reading, asset),
     )
-    if typed.is_raw or ("_" in value and not typed.unit):
+    if typed.is_raw or _is_bare_raw(typed):
         return parse_raw(str(typed.number), field=field)
-    if not typed.unit and ("e" in value.lower() or not ("." in value or "," in value)):
-        return parse_raw(value, field=field)
+    if not typed.unit and "e" in value.lower():
+        return parse_raw(value.strip(), field=field)
     expected = "a whole number in the smallest unit"
     if typed.unit and not _is_unit_of(typed.unit, asset):
         raise _other_unit(value, typed, asset, field, _spell_raw(typed, asset), expected)
@@ -218,40 +210,54 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
     raise InvalidRequest(field=field, value=value, problem="is in whole tokens", expected=expected)
 
 
-# What an error suggests is the same amount in another spelling, or nothing.
+# What an error suggests is the same amount in another spelling, in each way that it can be meant, or nothing.
 
 
-def _spell_bare(typed: TypedAmount) -> str:
-    return "" if typed.unit else to_text(typed.number)
+def _spell_bare(typed: TypedAmount) -> Sequence[str]:
+    return () if typed.unit else (to_text(typed.number),)
 
 
-def _spell_tokens(typed: TypedAmount, asset: "Asset") -> str:
-    """Return *typed* in whole tokens; empty if it isn't sure which amount it means."""
+def _spell_tokens(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
+    """Return *typed* in whole tokens, or in the smallest unit if it is in that; empty if it isn't sure which amount it means."""
     if asset.decimals is None:
         return _spell_bare(typed)
     raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
     if raw is None or not asset.can_exist(raw):
-        return ""
+        return ()
+    if typed.is_smallest:
+        return (f"{raw}{RAW}",)
     tokens = to_whole(raw, asset.decimals)
-    return f"{tokens} {asset.own_symbol}" if typed.unit and asset.own_symbol else tokens
+    return (f"{tokens} {asset.own_symbol}" if typed.unit and asset.own_symbol else tokens,)
 
 
-def _spell_raw(typed: TypedAmount, asset: "Asset") -> str:
+def _spell_raw(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
     """Return *typed* in the smallest unit; empty if it isn't sure which amount it means."""
-    raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
-    # Who writes 1k may mean tokens, or the smallest unit.
-    if raw is None or len(typed.unit) < 2:
-        return ""
-    return str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}"
+    ways = [typed.in_smallest_unit(asset.own_symbol, asset.decimals)]
+    if _is_bare_raw(typed):
+        ways = [int(typed.number)]
+    elif len(typed.unit) == 1 and not _is_unit_of(typed.unit, asset):
+        # 1k may be thousands of either.
+        ways.insert(0, typed.in_smallest_unit("", 0))
+    if ways[-1] is None:
+        return ()
+    found = [raw for raw in ways if raw is not None]
+    return [str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}" for raw in found]
+
+
+def _is_bare_raw(typed: TypedAmount) -> bool:
+    """Return whether *typed* is a whole number alone, which is in the smallest unit where that is expected."""
+    return not typed.unit and "." not in f"{typed.number:f}"
 
 
 def _other_unit(
-    value: object, typed: TypedAmount, asset: "Asset", field: str, same: str, expected: str
+    value: object, typed: TypedAmount, asset: "Asset", field: str, same: Sequence[str], expected: str
 ) -> InvalidRequest:
     """Return the error for a unit that isn't taken: *same* is the same amount as the field takes it, empty if it isn't sure."""
+    if len(same) > 1:
+        return several_meanings(field, value, same)
     said = f"{field} {shorten(value)} is in {typed.unit}"
     if same:
-        return InvalidRequest(f"{said}: write {same}, which is the same amount")
+        return InvalidRequest(f"{said}: write {same[0]}, which is the same amount")
     return InvalidRequest(f"{said}, but the asset is {asset.display_name}: expected {expected}")
 
 

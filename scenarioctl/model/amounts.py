@@ -1,7 +1,7 @@
 """Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers, choices and hex of a request too."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
@@ -71,8 +71,8 @@ _TYPED = re.compile(
     r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?:[kKM]\s+)?(?![eE][+-]?[0-9])[^\W\d_]\S*)?"
 )
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
-#: A whole number of at most 39 digits, like 2^128, with commas between its thousands.
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,12}", re.ASCII)
+#: Thousands with a space between them: also one that no line breaks at, or a narrow one, as pictures and pages print them.
+_SPACED = re.compile(r"[1-9][0-9]{0,2}(?:[ \u00a0\u2009\u202f][0-9]{3})+(?![0-9_])", re.ASCII)
 #: The unit of an amount in the smallest unit.
 RAW = "raw"
 #: What others call that unit.
@@ -92,9 +92,14 @@ class TypedAmount(NamedTuple):
     def is_raw(self) -> bool:
         return self.unit.lower() == RAW
 
+    @property
+    def is_smallest(self) -> bool:
+        """Whether it is in the smallest unit, by any of its names."""
+        return self.unit.lower() in _SMALLEST
+
     def in_smallest_unit(self, symbol: str, decimals: int | None) -> int | None:
         """Return the amount, raw, of the asset of that *symbol* (empty: none); None if it isn't sure, or no such amount exists."""
-        exponent = 0 if self.unit.lower() in _SMALLEST else self._exponent(symbol, decimals)
+        exponent = 0 if self.is_smallest else self._exponent(symbol, decimals)
         if exponent is None or self.number.adjusted() < -_LENGTH_MAX:
             return None
         raw = Fraction(self.number) * Fraction(10) ** exponent
@@ -118,15 +123,18 @@ def parse_typed(
     *,
     field: str,
     expected: str = _EXPECTED,
-    spell: "Callable[[TypedAmount], str] | None" = None,
+    spell: Callable[[TypedAmount], Sequence[str]] | None = None,
 ) -> TypedAmount:
-    """Return *value*, which may have a unit, `_` between digits, or a comma, if that can be read in only one way.
+    """Return *value*, which may have a unit, marks between digits, or a comma, if that can be read in only one way.
 
-    For what can be read in two ways, *spell* writes each as the field takes it; empty if it can't.
+    For what can be read in several ways, *spell* writes each as the field takes it; empty if it can't.
     """
     if not isinstance(value, str) or len(value) > _LENGTH_MAX:
         return TypedAmount(parse_number(value, field=field, expected=expected))
-    match = _TYPED.fullmatch(value.strip())
+    text = value.strip()
+    if spaced := _SPACED.match(text):
+        text = "".join(spaced[0].split()) + text[spaced.end() :]
+    match = _TYPED.fullmatch(text)
     if match is None:
         return TypedAmount(parse_number(value, field=field, expected=expected))
     unit = match[2] or ""
@@ -140,11 +148,16 @@ def parse_typed(
                 problem="has a comma that can separate thousands or decimals",
                 expected=f"{expected}",
             )
-        raise InvalidRequest(
-            field=field, value=value, problem=f"can mean {' or '.join(spelled)}: write the one that you mean"
-        )
+        raise several_meanings(field, value, [each for ways in spelled for each in ways])
     digits = readings[0] if _NUMBER.fullmatch(readings[0]) else value
     return TypedAmount(parse_number(digits, field=field, expected=expected), unit)
+
+
+def several_meanings(field: str, value: object, spelled: Iterable[str]) -> InvalidRequest:
+    """Return the error for *value*, which can mean each of *spelled*."""
+    return InvalidRequest(
+        field=field, value=value, problem=f"can mean {' or '.join(spelled)}: write the one that you mean"
+    )
 
 
 def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
@@ -162,12 +175,6 @@ def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
     if _GROUPED.fullmatch(plain) and not whole.startswith("0"):
         return (whole + fraction,) if is_whole else (whole + fraction, f"{whole}.{fraction}")
     return (f"{whole}.{fraction}",)
-
-
-def without_commas(text: str) -> str:
-    """Return the digits of a whole number with commas between its thousands; empty for any other text."""
-    text = text.strip()
-    return text.replace(",", "") if _THOUSANDS.fullmatch(text) else ""
 
 
 def parse_number(value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED) -> Decimal:
