@@ -34,7 +34,7 @@ def test_a_transfer_of_which_nothing_arrives_is_refused(
 ) -> None:
     route = ("--from", source, "--to", destination, "--asset", asset, "--destination-address", BOB)
 
-    for command in (("create", "scenario"), ("xcm", "asset-transfer")):
+    for command in (("create", "scenario"), ("xcm", "asset-transfer"), ("tx", "transfer")):
         refused = scenarioctl("--offline", *command, *route, "--amount", f"{little}raw")
         insisted = scenarioctl("--offline", *command, *route, "--amount", f"{little}raw", "--accept-loss")
 
@@ -140,7 +140,9 @@ def test_a_receiver_who_can_not_be_asked_about_is_taken_to_hold_nothing(
 
 
 @pytest.mark.parametrize(
-    "command", [("create", "scenario"), ("xcm", "asset-transfer")], ids=["create", "xcm"]
+    "command",
+    [("create", "scenario"), ("xcm", "asset-transfer"), ("tx", "transfer")],
+    ids=["create", "xcm", "tx"],
 )
 def test_a_check_is_not_told_to_accept_a_loss(scenarioctl: Run, command: tuple[str, ...]) -> None:
     refused = scenarioctl(*command, *TO_HUB, "--amount", "1", "--check", "--sender", ALICE, "--accept-loss")

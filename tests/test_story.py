@@ -164,6 +164,11 @@ STORY = (
         {**TRANSFER, "destinationaddress": "nobody"},
         "invalid_request",
     ),
+    step(
+        "tx transfer --from polkadot --to assetHub --asset DOT --amount 1.5 --to-address " + BOB,
+        "/api/tx/transfer",
+        {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5", "destination_address": BOB},
+    ),
     step(("tx", "decode", CALL, "--chain", "polkadot"), "/api/tx/decode", {"tx": CALL, "chain": "polkadot"}),
     step(("tx", "decode", "0x12", "--chain", "kusama"), "/api/tx/decode", {"tx": "0x12", "chain": "kusama"}, "invalid_request"),
     step(

@@ -66,6 +66,52 @@ def test_a_version_of_xcm_is_written_from_every_edge(
     assert VERSION_BYTES[version] in built.out
 
 
+def test_a_transfer_in_whole_tokens_is_the_one_of_its_raw_amount_and_is_not_stored(
+    scenarioctl: Run, served: Serving
+) -> None:
+    tokens = {**STORED, "source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT"}
+    raw = scenarioctl("--offline", "xcm", "asset-transfer", *options(BUILT)).out
+    said = "teleports 2 DOT from polkadot to assetHub for " + BOB
+
+    for amount in ("2", "2 DOT", "20000000000raw", "20 000 000 000 raw"):
+        built = scenarioctl("--offline", "tx", "transfer", *options({**tokens, "amount": amount}))
+        assert (built.out, built.code) == (raw, 0)
+        assert built.err == f"amount {amount} = 2 DOT (20000000000 raw)\nWhat it does: {said}\n"
+    answer = served.post("/api/tx/transfer", tokens).json()
+    assert (answer["tx"] + "\n", answer["says"]) == (raw, said)
+    assert scenarioctl("scenario", "list").out == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"source_chain": "nowhere"}, ("source_chain", "nowhere")),
+        ({"dest_chain": "nowhere"}, ("dest_chain", "nowhere")),
+        ({"destination_address": "nobody"}, ("destination_address", "nobody")),
+        ({"amount": "1,500"}, ("amount", "1500 or 1.5")),
+        ({"amount": "max"}, ("sender", "balance")),
+        ({"assetid": 87654321, "amount": 2}, ("amount", "87654321", "15000000000raw")),
+        ({"tip": 1}, ("tip", "payload")),
+        ({"relayer_fee": "0.1"}, ("relayer_fee", "ethereum")),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_a_transfer_in_whole_tokens_is_refused_by_its_own_names(
+    served: Serving, fields: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    answer = served.post("/api/tx/transfer", {**STORED, **fields})
+
+    assert (answer.status, answer.json()["error"]) == (422, says(*words))
+
+
+def test_an_asset_of_unknown_decimals_goes_by_its_raw_amount(scenarioctl: Run) -> None:
+    fields = {**STORED, "dest_chain": "assetHub", "assetid": "87654321", "amount": "5000raw"}
+    built = scenarioctl("--offline", "tx", "transfer", *options(fields))
+
+    assert built.code == 0
+    assert built.err.startswith("amount 5000raw = 5000 smallest units of 87654321 (5000 raw)\n")
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

@@ -268,6 +268,12 @@ def note_raw(field: str, raw: int, asset: "Asset", which: str = "") -> tuple[str
     return (f"{field} {raw} = {asset.amount(raw)}{f' ({which})' if which else ''}",)
 
 
+def note_tokens(field: str, given: object, raw: int, asset: "Asset", which: str = "") -> tuple[str, ...]:
+    """Return the note that says what was *given* in whole tokens, in both units."""
+    told = "; ".join(filter(None, (which, f"{raw} raw")))
+    return (f"{field} {str(given).strip()} = {asset.amount(raw)} ({told})",)
+
+
 def _scale(number: "Decimal", asset: "Asset", field: str, value: object) -> tuple[str, int]:
     raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
     return to_text(number), raw
@@ -318,6 +324,6 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
         raise InvalidRequest(
             field=field,
             value=value,
-            problem=f"is in whole tokens, but the decimals of asset {asset.label} on {asset.chain} are not known here: send a raw amount with `xcm asset-transfer`",
+            problem=f"is in whole tokens, but the decimals of asset {asset.label} on {asset.chain} are not known here: send a raw amount like 15000000000raw with `tx transfer`",
         )
     return asset.decimals

@@ -27,6 +27,17 @@ def tx() -> None:
     """Build, decode, check, sign, send and track transactions."""
 
 
+tx.add_command(
+    plain_command(
+        "transfer",
+        "calls.transfer_tokens",
+        prints="tx",
+        example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
+        "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
+)
+
+
 @tx.command(
     operation="decoded_transactions.decode_transaction",
     arguments=("tx",),

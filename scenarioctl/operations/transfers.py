@@ -1,13 +1,14 @@
-"""Transfers of an asset between connected chains, in raw amounts."""
+"""Transfers of an asset that are built and not stored; the one that the interface came with takes raw amounts."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
     is_maximum,
     note_native,
     note_raw,
+    note_tokens,
     read_raw,
     read_remote_fee_asset,
     read_tokens,
@@ -15,6 +16,7 @@ from scenarioctl.actions.fields import (
 )
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import RAW
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import DestinationChain, Raw, Receiver, SentAsset, SourceChain
 from scenarioctl.operations.built_transactions import (
@@ -41,6 +43,7 @@ from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.operations.calls import TransferTokens
     from scenarioctl.operations.transaction_checks import CheckTransaction
 
 __all__ = ["asset_transfer"]
@@ -85,33 +88,56 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
     )
 
 
+class Names(NamedTuple):
+    """What a request calls the fields of its transfer."""
+
+    source: str = "sourchain"
+    destination: str = "destchain"
+    receiver: str = "destinationaddress"
+
+
+_ORIGINAL_NAMES = Names()
+
+
 async def draft_requested(
-    app: Application, request: "AssetTransfer | CheckTransaction", sender: bytes | None
+    app: Application,
+    request: "AssetTransfer | CheckTransaction | TransferTokens",
+    sender: bytes | None,
+    *,
+    names: Names = _ORIGINAL_NAMES,
+    in_tokens: bool = False,
 ) -> "UnsignedTransaction":
-    """Return the transaction of the transfer in *request*; with a *sender* it is checked."""
-    source = app.registry.find(request.sourchain, field="sourchain")
-    destination = app.registry.find(request.destchain, field="destchain")
+    """Return the transaction of the transfer in *request*; with a *sender* it is checked.
+
+    A number without a unit is in the smallest unit, or *in_tokens*.
+    """
+    source = app.registry.find(getattr(request, names.source), field=names.source)
+    destination = app.registry.find(getattr(request, names.destination), field=names.destination)
     asset = find_sent_asset(app.assets, source, request.assetid, field="assetid")
     is_max = is_maximum(request.amount)
+    # Any amount will do until the largest is known.
+    amount = 1
     if not is_max:
         check_death(request.allow_death, source, destination)
+        given = request.amount
+        is_raw = not in_tokens or str(given).strip().lower().endswith(RAW)
+        amount = read_raw(given, asset, "amount") if is_raw else read_tokens(given, asset, "amount")[1]
     transfer = Transfer(
         source=source,
         destination=destination,
         asset=asset,
-        # Any amount will do until the largest is known.
-        amount=1 if is_max else read_raw(request.amount, asset, "amount"),
+        amount=amount,
         beneficiary=read_receiver(
-            request.destinationaddress,
+            getattr(request, names.receiver),
             destination,
-            field="destinationaddress",
+            field=names.receiver,
             confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         remote_fee_asset=read_remote_fee_asset(app, source, request.remote_fee_asset, "remote_fee_asset"),
         allow_death=bool(request.allow_death),
         accept_locked=request.accept_locked,
-        accept_loss=isinstance(request, AssetTransfer) and request.accept_loss,
+        accept_loss=isinstance(request, LossFields) and request.accept_loss,
         relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,
     )
@@ -126,14 +152,18 @@ async def draft_requested(
     transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
     # An id needs no other words.
     which = "" if str(request.assetid).strip() == asset.id else app.assets.told_apart(asset)
-    counted = note_raw("amount", transfer.amount, asset, which)
+    counted = (
+        note_tokens("amount", request.amount, transfer.amount, asset, which)
+        if in_tokens
+        else note_raw("amount", transfer.amount, asset, which)
+    )
     native = note_native(request.assetid, asset, "assetid")
     notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *native)))
     return replace(transaction, notes=notes, asked=asked)
 
 
 def _read_relayer_fee(
-    app: Application, request: "AssetTransfer | CheckTransaction", destination: "Chain"
+    app: Application, request: "AssetTransfer | CheckTransaction | TransferTokens", destination: "Chain"
 ) -> int | None:
     """Return the Ether for a relayer that the sender adds, in wei; None if they add none."""
     given = request.relayer_fee

@@ -190,6 +190,21 @@ EXAMPLES: Mapping[str, Example] = {
             "spec_version": 2000000,
         },
     ),
+    "calls.transfer_tokens": Example(
+        {
+            "source_chain": "assetHub",
+            "dest_chain": "hydraDx",
+            "assetid": "USDT",
+            "amount": "1.5",
+            "destination_address": _ACCOUNT,
+        },
+        {
+            "chain": "assetHub",
+            "tx": _TRANSFER,
+            "says": f"sends 1.5 USDt from assetHub to hydraDx (reserve on assetHub) for {_ACCOUNT}",
+            "spec_version": 2003001,
+        },
+    ),
     "calls.batch_calls": Example({"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]}),
     "decoded_transactions.decode_transaction": Example({"tx": _REMARK, "chain": "polkadot"}),
     "transaction_checks.check_transaction": Example({"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"}),
