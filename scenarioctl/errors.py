@@ -3,7 +3,8 @@
 Every message is one sentence that names the field, the value, and what would have worked.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from math import isfinite
 from typing import Self
@@ -60,6 +61,7 @@ class ScenarioctlError(Exception):
             f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}" if field else sentence
         )
         self._advice = advice
+        self._sent_as = ""
         #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address
         #: of the store.
         self.statement = field + self._rest
@@ -71,8 +73,9 @@ class ScenarioctlError(Exception):
         """What a JSON answer has beside sentence and code: the field at fault, or of a transaction that was sent, its hash."""
         said: dict[str, object] = {}
         # A name with a space is that of a thing, like a stored scenario.
-        if self.field and " " not in self.field:
-            said["field"] = self.field
+        field = self._sent_as or ("" if " " in self.field else self.field)
+        if field:
+            said["field"] = field
             if not isinstance(self._value, _Unsaid):
                 said["value"] = self._value
             if self.expected:
@@ -82,6 +85,11 @@ class ScenarioctlError(Exception):
     def add_details(self, **details: object) -> None:
         """Let a JSON answer say *details* too."""
         self._details |= details
+
+    def blame(self, field: str) -> Self:
+        """Let a JSON answer name *field* as the one at fault, whatever the sentence calls what is in it; return this error."""
+        self._sent_as = field
+        return self
 
     def named(self, field: str) -> Self:
         """Return this error with its field under another name, or a path."""
@@ -93,13 +101,23 @@ class ScenarioctlError(Exception):
 
     def reworded(self, change: Callable[[str], str]) -> Self:
         """Return this error with the words behind its field changed."""
-        return self._copy(self.field, change(self._rest))
+        return self._copy(self.field, change(self._rest)).blame(self._sent_as)
 
     def _copy(self, field: str, rest: str) -> Self:
         statement = field + rest
         other = type(self).__new__(type(self), statement + self._advice)
-        other.__dict__.update(self.__dict__, field=field, _rest=rest, statement=statement)
+        other.__dict__.update(self.__dict__, field=field, _rest=rest, statement=statement, _sent_as="")
         return other
+
+
+@contextmanager
+def blaming(field: str) -> Iterator[None]:
+    """Blame *field* for each error in the block, or in the function that this decorates."""
+    try:
+        yield
+    except ScenarioctlError as error:
+        error.blame(field)
+        raise
 
 
 class BadJson(ScenarioctlError):

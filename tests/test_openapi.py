@@ -178,7 +178,7 @@ def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
 
 
 def test_every_example_is_of_an_operation() -> None:
-    assert EXAMPLES.keys() <= {row.operation for row in ENDPOINTS}
+    assert EXAMPLES.keys() <= {row.operation for row in (*ENDPOINTS, *PAGES)}
 
 
 def test_answers_may_get_more_fields_and_requests_may_not() -> None:

@@ -173,7 +173,10 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
 
         result = ask(settings, operation, request, waits=waits)
     else:
-        result = run(_run_whole(handler, request))
+        from scenarioctl.model.request_fields import naming_fields
+
+        with naming_fields(kind, fields):
+            result = run(_run_whole(handler, request))
     if _flags().get("verbose"):
         from scenarioctl.config import without_password
 

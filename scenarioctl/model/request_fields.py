@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from itertools import takewhile
@@ -24,6 +25,8 @@ from typing import (
     get_type_hints,
     is_typeddict,
 )
+
+from scenarioctl.errors import ScenarioctlError
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,10 @@ class Value:
     spellings: tuple[str, ...] = ()
     #: Few need it: the help of commands only names its option.
     rare: bool = False
+    #: Other names of the field in JSON and query strings.
+    also: tuple[str, ...] = ()
+    #: What errors call a value, if not by the name of the field.
+    called: tuple[str, ...] = ()
     #: Of a field that is true or false: the option for false.
     off: str = ""
     #: Whether its option may be repeated, for several values.
@@ -58,6 +65,13 @@ ChainName = Annotated[str, Value("CHAIN")]
 SourceChain = Annotated[str, Value("CHAIN", option="--from", spellings=("--source-chain", "--sourchain"))]
 DestinationChain = Annotated[
     str, Value("CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"))
+]
+#: As `destchain`, which the interface also spells otherwise.
+DestChain = Annotated[
+    str,
+    Value(
+        "CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"), also=("deschain",)
+    ),
 ]
 PalletName = Annotated[str, Value("PALLET")]
 #: A storage item or constant of a pallet, or a method of a runtime API.
@@ -74,9 +88,9 @@ Receiver = Annotated[
         spellings=("--receiver", "--destination-address", "--destinationaddress"),
     ),
 ]
-ScenarioName = Annotated[str, Value("ID", is_stored=True)]
-JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB")]
-JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB")]
+ScenarioName = Annotated[str, Value("ID", is_stored=True, called=("scenario", "id", "job"))]
+JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=("scenario", "id", "job"))]
+JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB", called=("scenario", "id"))]
 StepName = Annotated[int | str, Value("N")]
 Count = Annotated[int | str, Value("N")]
 DraftNumber = Annotated[int | str, Value("SEQ")]
@@ -116,6 +130,8 @@ class FieldRow(TypedDict):
     is_stored: NotRequired[bool]
     option: NotRequired[str]
     spellings: NotRequired[Sequence[str]]
+    also: NotRequired[Sequence[str]]
+    called: NotRequired[Sequence[str]]
     rare: NotRequired[bool]
     off: NotRequired[str]
     repeats: NotRequired[bool]
@@ -155,6 +171,36 @@ def stored_fields(request_type: type) -> tuple[str, ...]:
     """Return the fields of a request that name stored scenarios."""
     hints = get_type_hints(request_type, include_extras=True)
     return tuple(name for name, hint in hints.items() if any(value.is_stored for value in _values_in(hint)))
+
+
+@cache
+def field_aliases(request_type: type) -> Mapping[str, str]:
+    """Return the other names of fields of a request, each with the field."""
+    rows = field_rows(request_type)
+    names = {row["name"] for row in rows}
+    return {other: row["name"] for row in rows for other in row.get("also", ()) if other not in names}
+
+
+@contextmanager
+def naming_fields(request_type: type, sent: object) -> Iterator[None]:
+    """Let errors of a request with the fields *sent* name the field at fault as who sent it calls it."""
+    try:
+        yield
+    except ScenarioctlError as error:
+        head, rest = re.match(r"(\w*)(.*)", error.field, re.DOTALL).groups()  # type: ignore[union-attr]
+        aliases, rows = field_aliases(request_type), field_rows(request_type)
+        meant = [row["name"] for row in rows if row["name"] == aliases.get(head, head)]
+        meant += [row["name"] for row in rows if head in row.get("called", ())]
+        given = sent if isinstance(sent, dict) else {}
+        spelled = [
+            each
+            for name in meant
+            for each, value in given.items()
+            if aliases.get(each, each) == name and value not in ("", None)
+        ]
+        if meant:
+            error.blame((spelled or meant)[0] + rest)
+        raise
 
 
 def _values_in(hint: Any) -> Iterator[Value]:

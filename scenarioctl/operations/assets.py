@@ -109,7 +109,7 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
             # Also what isn't listed: any number on an Asset Hub, 0 for the native asset.
             found = [(chains[0], app.assets.find(chains[0], request.asset, field="asset"))]
         except InvalidRequest as error:
-            raise NotFound(str(error)) from None
+            raise NotFound(str(error), details=error.details) from None
     if not found:
         symbols = sorted({each.symbol for chain in chains for each in app.assets.all(chain) if not each.mark})
         otherwise = "expected an id, a symbol or a location that `scenarioctl asset list` shows"

@@ -31,7 +31,7 @@ class ReadBalances:
     address: str
     #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml;
     #: for an account of 20 bytes, all chains with such accounts.
-    chains: Annotated[tuple[str, ...], Value("CHAIN")] = ()
+    chains: Annotated[tuple[str, ...], Value("CHAIN", called=("chain",))] = ()
     #: Also list the assets of which the account holds nothing.
     zero: bool = False
 

@@ -76,9 +76,12 @@ async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
             value=request.args,
             problem="is not a list of arguments, nor an object with their names",
         )
-    transaction = await draft_call(
-        app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
-    )
+    try:
+        transaction = await draft_call(
+            app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
+        )
+    except InvalidRequest as error:
+        raise (error if error.field in ("pallet", "method") else error.blame("args")) from None
     return await answer_call(app, transaction, request, sender)
 
 

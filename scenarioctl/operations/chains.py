@@ -112,7 +112,7 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
             roles = sorted({each.role for each in app.registry.all()})
             raise InvalidRequest(
                 f"no chain has the role {shorten(request.role)}, {suggest(request.role, roles)}"
-            )
+            ).blame("role")
     rows = [_describe(app, chain) for chain in chains]
     if request.sort:
         key = read_choice(request.sort, field="sort", choices=SORT_KEYS)

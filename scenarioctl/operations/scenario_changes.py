@@ -243,7 +243,7 @@ class ReplaceScenario:
 
     id: ScenarioName
     #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
-    content: Any
+    content: Annotated[Any, Value("CONTENT", called=("flow", "diagram"))]
     #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it is.
     revision: str = ""
     #: Refuse to replace it if there is a warning.

@@ -398,7 +398,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
 class ImportScenario:
     """Store a diagram: the editor's share string, a link with one, or the diagram's JSON."""
 
-    url: str
+    url: Annotated[str, Value("URL", called=("diagram",))]
     #: The id to store it under. Default: a new id, or the id of the same diagram if it is already stored.
     id: Annotated[str, Value("ID")] = ""
 
@@ -438,7 +438,7 @@ class ExportScenario:
 
     id: ScenarioName
     #: `share`: the share string, in `longUrl`. `json`: the diagram, in `diagram`. `as` is another spelling of this field.
-    form: str = "share"
+    form: Annotated[str, Value("FORM", also=("as",))] = "share"
 
 
 class ExportedScenario(TypedDict):

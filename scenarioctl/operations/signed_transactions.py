@@ -203,7 +203,9 @@ def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
         raise InvalidRequest("signature and signed_transaction are both given, expected only one")
     if not request.signed_transaction:
         if not request.signature:
-            raise InvalidRequest("signature is missing, expected it, or the whole signed_transaction")
+            raise InvalidRequest(
+                field="signature", problem="is missing", expected="it, or the whole signed_transaction"
+            )
         signature = parse_hex(request.signature, field="signature")
         if request.scheme != "":
             read_choice(request.scheme, field="scheme", choices=SCHEMES)

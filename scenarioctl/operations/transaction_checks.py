@@ -10,7 +10,7 @@ from scenarioctl.model.request_fields import (
     Address,
     AssetName,
     ChainName,
-    DestinationChain,
+    DestChain,
     Raw,
     Receiver,
     SentAsset,
@@ -47,7 +47,7 @@ class CheckTransaction(RawTransferFields):
     #: Chain that a transfer leaves.
     sourchain: SourceChain = ""
     #: Chain that it reaches.
-    destchain: DestinationChain = ""
+    destchain: DestChain = ""
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset = ""
     #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.

@@ -18,7 +18,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import RAW
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_fields import DestinationChain, Raw, Receiver, SentAsset, SourceChain
+from scenarioctl.model.request_fields import DestChain, Raw, Receiver, SentAsset, SourceChain
 from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
     CheckableFields,
@@ -56,7 +56,7 @@ class AssetTransfer(RawTransferFields, LossFields, CheckableFields):
     #: Chain it leaves.
     sourchain: SourceChain
     #: Chain it reaches.
-    destchain: DestinationChain
+    destchain: DestChain
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset
     #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.

@@ -36,7 +36,7 @@ class PostEvent:
     #: Over HTTP, the whole body is this field.
     whole_body: ClassVar[str] = "content"
 
-    uuid: str
+    uuid: Annotated[str, Value("UUID", called=("webhook",))]
     #: Any JSON.
     content: Any
 
@@ -66,7 +66,7 @@ async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent
 class ListEvents:
     """List the stored events of a webhook, oldest first."""
 
-    uuid: str
+    uuid: Annotated[str, Value("UUID", called=("webhook",))]
 
 
 class ReceivedEvent(TypedDict):
@@ -101,7 +101,7 @@ class ReplayEvent:
     """Post the content of an earlier event again, as a new event."""
 
     #: The event's number.
-    id: Annotated[int | str, Value("EVENT")]
+    id: Annotated[int | str, Value("EVENT", called=("event",))]
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:

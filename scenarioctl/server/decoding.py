@@ -11,13 +11,13 @@ import msgspec
 
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_digits
+from scenarioctl.model.request_fields import field_aliases
 from scenarioctl.server.endpoints import Endpoint
-
-#: Alternative spelling -> field, for requests with that field.
-ALIASES = {"deschain": "destchain", "as": "form"}
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
+#: The longest name of an unknown field that an answer repeats beside its sentence.
+LONGEST = 60
 _NUMBER_WORDS = {"a whole number", "a number"}
 
 
@@ -70,9 +70,7 @@ class Decoder:
         }
         self._known = frozenset(self.given)
         self._needed = frozenset(name for name, shape in self.given.items() if shape.required)
-        self._aliases = {
-            alias: name for alias, name in ALIASES.items() if name in self._known and alias not in self._known
-        }
+        self._aliases = field_aliases(request_type)
 
     def decode(self, body: Any, parameters: Mapping[str, str]) -> Any:
         """Return the request in *body*, a JSON value, and the path's *parameters*, or raise InvalidRequest."""
@@ -180,7 +178,8 @@ class Decoder:
             raise InvalidRequest(field=name, problem="is already in the path; leave it out")
         otherwise = f"expected one of: {', '.join(self.given)}" if self._known else "expected none"
         hint = suggest(name, list(self._known), otherwise=otherwise)
-        raise InvalidRequest(f"unknown field {shorten(name)}; {hint}")
+        error = InvalidRequest(f"unknown field {shorten(name)}; {hint}")
+        raise error.blame(name) if len(name) <= LONGEST else error
 
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:
         for name, shape in self.given.items():
@@ -285,4 +284,4 @@ def _from_text(shape: Shape, text: str) -> Any:
         number = read_digits(text.removeprefix("-"))
         if number is not None:
             return -number if text.startswith("-") else number
-    raise InvalidRequest(f"{shape.name} {shorten(text)} is text, expected {shape.wanted}")
+    raise InvalidRequest(field=shape.name, value=text, problem="is text", expected=shape.wanted)

@@ -26,6 +26,11 @@ _SIGNED = (
     "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd10e9ed338e370a7"
     "648d0014000000001468656c6c6f"
 )
+#: Of _ACCOUNT, the development key //Bob, for _REMARK with nonce 0.
+_SIGNATURE = (
+    "0x4a28adce4c59be59ddd28f0360111a044e66b07c0c8be16c0bc6338bd5344b2027f340a63b893b95570942718f0a1c96dd0"
+    "0c201c008edc9be011566575d7b88"
+)
 _HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
 #: A PNG of one pixel.
 _DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -123,6 +128,7 @@ EXAMPLES: Mapping[str, Example] = {
     "broadcasts.broadcast": Example(
         {"chain": "polkadot", "tx": _SIGNED}, {"status": "broadcasted", "hash": _HASH}
     ),
+    "transaction_events": Example({"chain": "polkadot", "hash": _HASH}),
     "transaction_status.transaction_status": Example({"chain": "polkadot", "hash": _HASH}),
     "queries.contract_info": Example(
         {
@@ -157,7 +163,7 @@ EXAMPLES: Mapping[str, Example] = {
         {"id": "Xq3b9LmZt", "revision": "9b7364f9044372ef", "form": "flow", "text": _FLOW},
     ),
     "scenario_changes.replace_scenario": Example(
-        {"id": "Xq3b9LmZt", "content": _FLOW, "revision": "9b7364f9044372ef"},
+        {"id": "Xq3b9LmZt", "content": _FLOW},
         {"id": "Xq3b9LmZt", "revision": "7caf37d8ab5d8b02", "changed": True, "summary": "delay"},
     ),
     "scenario_changes.rename_scenario": Example(
@@ -217,7 +223,7 @@ EXAMPLES: Mapping[str, Example] = {
             "tx": _REMARK,
             "sender": _ACCOUNT,
             "nonce": 0,
-            "signature": "0x" + "00" * 64,
+            "signature": _SIGNATURE,
         }
     ),
     "jobs.start_job": Example(

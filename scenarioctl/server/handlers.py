@@ -11,6 +11,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.model.request_fields import naming_fields
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_names import perform
@@ -115,7 +116,8 @@ class OperationHandler:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         context, limit = self._context, self._body_limit
         if self._admit is not None:
-            await self._admit(context.app, request.match_info)
+            with naming_fields(self._decoder.request_type, request.match_info):
+                await self._admit(context.app, request.match_info)
         check_type(request, present=request.body_exists)
         length = request.content_length or 0
         if length > limit:
@@ -146,7 +148,8 @@ class OperationHandler:
 
     async def _respond(self, request: web.Request, body: bytes, turn: Turn) -> web.StreamResponse:
         fields = await self._read_fields(request, body)
-        result = await self._perform(self._decoder.decode(fields, request.match_info), turn)
+        with naming_fields(self._decoder.request_type, fields):
+            result = await self._perform(self._decoder.decode(fields, request.match_info), turn)
         headers = {}
         for name, sentences in (
             ("Scenarioctl-Notes", result.notes),

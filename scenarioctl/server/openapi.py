@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from scenarioctl import __version__
-from scenarioctl.model.request_fields import field_notes
+from scenarioctl.model.request_fields import field_aliases, field_notes
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.operations.transaction_status import TransactionStatus
-from scenarioctl.server.decoding import ALIASES
 from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.schemas import Schema, answer_schemas, kinds_of, request_schema
@@ -189,7 +188,7 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
         }
         described["parameters"] = [*_query_parameters(FollowJobs, (), {}), last_event]
     elif row.operation == "transaction_events":
-        described["parameters"] = _query_parameters(TransactionStatus, (), {})
+        described["parameters"] = _query_parameters(TransactionStatus, (), EXAMPLES[row.operation].request)
     return described
 
 
@@ -213,15 +212,15 @@ def _body(request_type: type, in_path: Sequence[str], example: Mapping[str, Any]
         return {"required": True, "description": note, "content": {_JSON: anything}}
     schema = request_schema(request_type, leave_out=in_path)
     needed = "required" in schema
-    _add_aliases(schema)
+    _add_aliases(schema, field_aliases(request_type))
     content = {"schema": schema, "example": dict(example)} if example else {"schema": schema}
     return {"required": needed, "content": {_JSON: content}}
 
 
-def _add_aliases(schema: Schema) -> None:
+def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
     """Add the other spellings of fields; of a field that is required, one spelling is."""
     properties, required = schema["properties"], schema.get("required", [])
-    for alias, name in ALIASES.items():
+    for alias, name in aliases.items():
         if name in properties:
             properties[alias] = {**properties[name], "description": f"Another spelling of {name}."}
             if name in required:

@@ -17,6 +17,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits, read_number
+from scenarioctl.model.request_fields import JobName, naming_fields
 from scenarioctl.operations.scenario_names import find_scenario
 from scenarioctl.operations.transaction_status import (
     TransactionStatus,
@@ -63,7 +64,7 @@ class FollowJobs:
     """Follow the log lines and drafts of jobs."""
 
     #: Only of this job; of all jobs if left out.
-    id: str | None = None
+    id: JobName | None = None
     #: Start after the event with this id, or `now`; at the beginning if left out.
     after: str = ""
     #: Start with this many of the newest lines and of the newest drafts, at most 10000; with all if left out. `after` takes precedence.
@@ -233,8 +234,9 @@ class EventStream(Stream):
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
         asked = self._decoder.decode(fields, {})
         given = request.headers.get("Last-Event-ID", "") or asked.after
-        job = asked.id and await find_scenario(self._follower.app, asked.id, field="id")
-        position = await self._begin(job, given, _read_tail(asked.tail))
+        with naming_fields(FollowJobs, fields):
+            job = asked.id and await find_scenario(self._follower.app, asked.id, field="id")
+            position = await self._begin(job, given, _read_tail(asked.tail))
         return _FollowedJobs(self._follower, job, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":

@@ -101,7 +101,7 @@ def check_storable(value: object, *, field: str) -> str:
 
 
 def unknown(id: str) -> NotFound:
-    return NotFound(f"scenario {id!r} is not in the store")
+    return NotFound(field="scenario", value=id, limit=66, problem="is not in the store")
 
 
 def taken(id: str) -> Conflict:

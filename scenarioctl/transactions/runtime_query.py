@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, fold, shorten, suggest
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, blaming, fold, shorten, suggest
 from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
 from scenarioctl.runtime.table_entries import ApiMethod, StorageEntry
 from scenarioctl.transactions.values import ValueReader, ValueWriter
@@ -112,6 +112,7 @@ def find_query_item(
     return table.api_method(name, each)
 
 
+@blaming("params")
 def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]) -> RuntimeQuery:
     """Return *item* with parameters made from text by the runtime's types.
 

@@ -1,0 +1,110 @@
+"""The examples of `/docs` work as copied, and an error about a wrong value in one names the field as it was sent."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from scenarioctl.model.request_fields import field_aliases
+from scenarioctl.operations import find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.openapi import describe
+from scenarioctl.server.reference import write_reference
+from tests.serving import Reply, Serving
+
+DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
+COMMANDS = re.findall("<pre>(curl .*?)</pre>", write_reference(DOCUMENT))
+ID = "Xq3b9LmZt"
+UUID = EXAMPLES["webhooks.list_events"].request["uuid"]
+REMARKS = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("hello", "bye")]
+#: These need no field that is in a request.
+NOT_OF_A_FIELD = {"chain_unreachable", "conflict"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served")) as serving:
+        steps = [{"type": "webhook", "name": "hook", "uuid": UUID}]
+        serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"})
+        drawn = serving.post("/api/create/flow", {"flow": {"steps": REMARKS}, "syntax": "json"}).json()
+        share = serving.get(f"/getUrl/{drawn['result']}").json()["longUrl"]
+        serving.share = share  # type: ignore[attr-defined]
+        yield serving
+
+
+@pytest.fixture
+def stored(served: Serving) -> Serving:
+    """Return the servers, whose store has the scenario of the examples as if it were new."""
+    served.post("/job/stop", {"id": ID})
+    served.post("/api/scenario/delete", {"id": ID})
+    assert served.post("/saveUrl", {"url": served.share, "id": ID}).status == 200  # type: ignore[attr-defined]
+    return served
+
+
+def name_of(command: str) -> str:
+    return unescape(command).split('"')[1].partition("?")[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=name_of)
+def test_an_example_works_as_copied(stored: Serving, command: str) -> None:
+    words = shlex.split(unescape(command))
+    path = words[1].removeprefix("$URL")
+    if path == "/api/notify/test":
+        pytest.skip("it sends to the address in it")
+    if "-d" in words:
+        reply = stored.post(path, words[words.index("-d") + 1].encode())
+    else:
+        # A stream doesn't end.
+        reply = stored.send("HEAD" if "/events" in path else "GET", path)
+
+    assert len(words) == (6 if "-d" in words else 2)
+    # Nothing is wrong with the request. Without a chain some can't be answered, and no event has that number yet.
+    assert reply.status in (200, 503) or (path, reply.status) in (
+        ("/api/webhooks/replay", 404),
+        ("/job/pause", 409),
+        ("/job/resume", 409),
+        ("/job/reschedule", 409),
+    )
+
+
+def send(serving: Serving, row: Endpoint, fields: dict[str, Any]) -> Reply:
+    path = row.path
+    for name in row.in_path:
+        path = path.replace(f"{{{name}}}", quote(str(fields.pop(name)), safe=""))
+    body = json.dumps(fields)
+    return serving.send(row.method, path, body, {"Content-Type": "application/json"})
+
+
+@pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
+def test_an_error_names_the_field_that_was_sent(stored: Serving, row: Endpoint) -> None:
+    _, request_type = find_handler(row.operation)
+    example = EXAMPLES.get(row.operation, Example({})).request
+    described = DOCUMENT["paths"][row.path][row.method.lower()]
+    body = described.get("requestBody", {}).get("content", {}).get("application/json", {})
+    names = {each["name"] for each in described["parameters"]} | body.get("schema", {}).get(
+        "properties", {}
+    ).keys()
+    if getattr(request_type, "whole_body", "") or row.operation == "notifications.send_test_notification":
+        names = set()
+    wrong: list[Any] = ["? wrong", -7, {"wrong": 1}, ["wrong"]]
+    others = []
+    for name in sorted(names):
+        for value in wrong[: 1 if name in row.in_path else None]:
+            reply = send(stored, row, {**example, name: value})
+            answer = reply.json()
+            if reply.status == 200 or answer["code"] in NOT_OF_A_FIELD:
+                continue
+            blamed = re.split(r"[.\[]", answer.get("field", ""))[0]
+            # Where two fields exclude each other, the sentence names both.
+            other = field_aliases(request_type).get(name, name)
+            both = re.search(rf"\b(and {other}|{other}\b.* (and|needs))\b", answer["error"])
+            if blamed != name and not both:
+                others.append((name, value, answer))
+
+    assert others == []
