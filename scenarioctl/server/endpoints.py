@@ -19,7 +19,7 @@ class Endpoint:
     also: tuple[str, ...] = ()
     #: The scope that a token must have: `read`, `create`, `broadcast` or `jobs`; `open` if no token is required.
     scope: str = "read"
-    #: Which server has it: `api`, `worker` or `both`. With the role `all`, or a store on a server, the API also has the worker's.
+    #: Which server has it: `api`, `worker` or `both`. The API also has the worker's.
     server: str = "api"
     #: The flag in the documented answer, which errors set to false; empty if it has none.
     flag: str = ""

@@ -32,21 +32,18 @@ from scenarioctl.server.responses import error_response
 
 
 class Paths:
-    """The paths of one server, and those of the other one."""
+    """The paths of one server, and those that only the scenario API has."""
 
     def __init__(
         self,
         here: web.UrlDispatcher,
         elsewhere: web.UrlDispatcher,
         *,
-        other: str,
         flags: Mapping[str, str],
         unsuggested: Container[str],
     ) -> None:
         self._here = here
         self._elsewhere = elsewhere
-        #: Name of the other server for people: `the job worker`.
-        self._other = other
         #: Path of either server -> the flag in its responses.
         self._flags = flags
         #: Paths that no error suggests, because a client may follow the suggestion blindly.
@@ -62,7 +59,7 @@ class Paths:
         """Return the error for a path that this server does not have, with a hint where one helps."""
         path = request.rel_url.raw_path
         if await _find(self._elsewhere, request):
-            return NotFound(f"there is no path {_shown(path)} here; {self._other} has it")
+            return NotFound(f"there is no path {_shown(path)} here; the scenario API has it")
         close = _closest(path, _paths_of(self._here))
         hint = (
             f"; did you mean {close}?"

@@ -10,7 +10,6 @@ from aiohttp import web
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.config import is_server
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import expect_nothing
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
@@ -25,7 +24,6 @@ from scenarioctl.server.streams import Follower
 if TYPE_CHECKING:
     from scenarioctl.worker.worker import Worker
 
-_NAMES = {"api": "the scenario API", "worker": "the job worker"}
 #: Limits of a request's header: bytes of a line, and number of lines.
 LINE_MAX = 16 * 1024
 HEADERS_MAX = 100
@@ -122,19 +120,16 @@ def build_servers(
 
 def build_application(server: str, context: ServerContext) -> web.Application:
     """Return the aiohttp application of *server*: its operations, its pages, and the files of the web page."""
-    # Workers on other machines than this one run the jobs of a store that is a server.
-    with_worker = server == "api" and (context.role == "all" or is_server(context.app.settings.store))
-    served = {server, "both"} | ({"worker"} if with_worker else set())
-    other = "worker" if server == "api" else "api"
+    # A page needs one origin, and the jobs may be run by the worker of another process.
+    served = {"api", "worker", "both"} if server == "api" else {"worker", "both"}
     application = web.Application()
     rows = _add_routes(application.router, routes_of(server, served, context))
     elsewhere = web.UrlDispatcher()
-    _add_routes(elsewhere, [(row, _unused) for row in context.endpoints if row.server == other])
+    _add_routes(elsewhere, [(row, _unused) for row in context.endpoints if row.server not in served])
     named = [(row, path) for row in context.endpoints for path in (row.path, *row.also)]
     paths = Paths(
         application.router,
         elsewhere,
-        other=_NAMES[other],
         flags={path: row.flag for row, path in named if row.flag},
         unsuggested=frozenset(path for row, path in named if row.destructive),
     )
