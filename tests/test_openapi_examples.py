@@ -16,6 +16,7 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.reference import write_reference
+from scenarioctl.server.schemas import request_schema
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -108,3 +109,17 @@ def test_an_error_names_the_field_that_was_sent(stored: Serving, row: Endpoint) 
                 others.append((name, value, answer))
 
     assert others == []
+
+
+LISTS = [row for row in ENDPOINTS if "limit" in find_handler(row.operation)[1].__dataclass_fields__]
+
+
+@pytest.mark.parametrize("row", LISTS, ids=lambda row: row.operation)
+def test_a_list_has_at_least_one_row(stored: Serving, row: Endpoint) -> None:
+    example = EXAMPLES[row.operation].request
+    refused = send(stored, row, {**example, "limit": 0})
+    schema = request_schema(find_handler(row.operation)[1])
+
+    assert (refused.status, refused.json()["field"]) == (422, "limit")
+    assert send(stored, row, {**example, "limit": 1}).status in (200, 503)
+    assert schema["properties"]["limit"]["minimum"] == 1

@@ -363,7 +363,7 @@ class ReadFields:
     #: Only what follows `next` of an earlier answer (0 starts over).
     after: Annotated[str | int, Value("SEQ")] = ""
     #: At most this many. Default: all, or of drafts 1000 if `after` is given.
-    limit: Count = ""
+    limit: Annotated[Count, Value("N", least=1)] = ""
     #: Only the last N.
     tail: Count = ""
     #: Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.

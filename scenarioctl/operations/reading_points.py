@@ -41,7 +41,7 @@ L = TypeVar("L", LogLine, MempoolEntry)
 
 
 def read_number_of(value: object, *, field: str) -> int:
-    """Return `after`, `limit` or `tail`; 0 if it is left out."""
+    """Return `after` or `tail`; 0 if it is left out."""
     return read_number(value or 0, field=field, kind="a number", expected="0 or more")
 
 
@@ -117,7 +117,9 @@ async def read_cursor(
 ) -> tuple[int, int, Callable[[L], bool]]:
     """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
     start = read_number_of(request.after, field="after")
-    limit = read_number_of(request.limit, field="limit")
+    limit = 0
+    if request.limit != "":
+        limit = read_number(request.limit, field="limit", kind="a number", expected="1 or more", least=1)
     tail = read_number_of(request.tail, field="tail")
     moments, last = [], None
     if request.since != "":
