@@ -49,7 +49,7 @@ def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False)
     """
     is_closed = is_secret and is_open(path)
     with replacing(path, mode=mode) as (_, descriptor), os.fdopen(os.dup(descriptor), "wb") as file:
-        _keep_access(path, descriptor)
+        keep_access(path, descriptor)
         if is_closed:
             os.fchmod(descriptor, 0o600)
         file.write(data)
@@ -88,7 +88,8 @@ def is_open(path: Path) -> bool:
         return False
 
 
-def _keep_access(path: Path, descriptor: int) -> None:
+def keep_access(path: Path, descriptor: int) -> None:
+    """Give the open file the permissions and the owner of *path*, as far as that exists and this process may."""
     try:
         before = path.stat()
         os.fchmod(descriptor, before.st_mode & 0o7777)

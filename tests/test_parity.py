@@ -30,6 +30,7 @@ LOCAL = {
     "config token": "makes a secret, which no daemon hands out",
     "store init": "needs the rights of the tables' owner, which no daemon has",
     "store backup": "writes a file of this machine",
+    "store restore": "replaces the store, which no daemon may use meanwhile",
     "store copy": "needs the rights of the tables' owner, and two stores that no daemon uses",
     "store migrate": "needs the rights of the tables' owner, which no daemon has",
     "daemon": "is what serves the others",

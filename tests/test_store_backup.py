@@ -1,4 +1,4 @@
-"""`store backup`: a complete copy of one moment while others write, or nothing."""
+"""`store backup`: a complete copy of one moment while others write, or nothing; `store restore`: the way back, or nothing."""
 
 import asyncio
 import json
@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario, open_store
 from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from tests.conftest import Run
 from tests.messages import says
+from tests.test_store_jobs import JOB
 
 
 def scenario(id: str) -> StoredScenario:
@@ -121,14 +123,193 @@ def test_a_backup_migrates_nothing(scenarioctl: Run, path: Path) -> None:
             assert database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) - 1,)
 
 
-def test_a_backup_stands_in_for_its_store(scenarioctl: Run, path: Path) -> None:
+def test_keep_removes_older_backups_of_that_name_and_nothing_else(scenarioctl: Run, path: Path) -> None:
+    fill(path)
+    folder = path.with_name("backups")
+    folder.mkdir()
+    pattern = str(folder / "own-{date}.db")
+    assert scenarioctl("store", "backup", str(folder / "other.db")).code == 0
+    dates = ("2019-01-01T000000Z", "2020-01-01T000000Z", "2021-01-01T000000Z", "2999-01-01T000000Z")
+    for name in [f"own-{date}.db" for date in dates] + [
+        "own-.db",
+        "own-2018-01-01.db",
+        "the-own-2018-01-01T000000Z.db",
+    ]:
+        shutil.copyfile(folder / "other.db", folder / name)
+    (folder / "own-2018-01-01T000000Z.db").write_text("not made by scenarioctl " * 9)
+    before = {each.name for each in folder.iterdir()}
+
+    done = scenarioctl("store", "backup", pattern, "--keep", "3", "--json")
+    again = scenarioctl("store", "backup", str(folder / "new-{date}.db"), "--keep", "1")
+
+    made = Path(json.loads(done.out)["file"])
+    assert (done.code, again.code) == (0, 0)
+    # The newest three by their names, of which one is of a clock that was ahead.
+    assert json.loads(done.out)["removed"] == [str(folder / f"own-{date}.db") for date in dates[:2]]
+    left = {each.name for each in folder.iterdir()} - {Path(again.out.strip()).name}
+    assert left == before - {f"own-{date}.db" for date in dates[:2]} | {made.name}
+    assert again.err == says("Verified")
+
+
+def test_keep_never_removes_the_new_backup(scenarioctl: Run, path: Path) -> None:
+    fill(path)
+    ahead = path.with_name("own-2999-01-01T000000Z.db")
+    assert scenarioctl("store", "backup", str(ahead)).code == 0
+
+    done = scenarioctl("store", "backup", str(path.with_name("own-{date}.db")), "--keep", "1")
+
+    assert done.err == says("Verified", "Removed", ahead=ahead)
+    assert Path(done.out.strip()).exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "keep", "words"),
+    [
+        ("own.db", "3", ("keep", "{date}")),
+        ("{date}/own.db", "3", ("keep", "{date}")),
+        ("own-{date}.db", "0", ("keep", "0")),
+        ("own-{date}.db", "all", ("keep", "all")),
+    ],
+)
+def test_keep_needs_a_number_and_a_date(
+    scenarioctl: Run,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    keep: str,
+    words: tuple[str, ...],
+) -> None:
+    fill(path)
+    monkeypatch.chdir(path.parent)
+
+    ended = scenarioctl("store", "backup", file, "--keep", keep)
+
+    assert (ended.code, ended.err) == (2, says(*words))
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def ids(scenarioctl: Run, store: Path) -> list[str]:
+    listed = scenarioctl(
+        "--store", str(store), "scenario", "list", "--sort", "id", "--field", "scenarios.*.id"
+    )
+    return listed.out.split()
+
+
+def add(path: Path, id: str, *, job: Job | None = None) -> None:
+    async def put() -> None:
+        store = open_store(path)
+        await store.put_scenario(scenario(id))
+        if job is not None:
+            await store.start_job(job)
+        await store.close()
+
+    asyncio.run(put())
+
+
+def test_a_restore_takes_the_store_back_and_keeps_what_was_there(scenarioctl: Run, path: Path) -> None:
+    fill(path)
+    path.chmod(0o640)
+    copy = path.with_name("backup.db")
+    assert scenarioctl("store", "backup", str(copy)).code == 0
+    add(path, "later")
+
+    done = scenarioctl("store", "restore", str(copy))
+    kept = next(each for each in path.parent.glob("scenarios.db.2*"))
+
+    assert (done.code, done.out, done.err) == (0, f"{path}\n", says("kept", kept=kept))
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(each.name for each in path.parent.iterdir()) == sorted(("backup.db", path.name, kept.name))
+    assert (ids(scenarioctl, path), ids(scenarioctl, kept)) == (["abc"], ["abc", "later"])
+
+
+def test_what_a_killed_process_left_in_the_log_stays_with_the_store_that_is_kept(
+    scenarioctl: Run, path: Path
+) -> None:
+    fill(path)
+    copy, killed = path.with_name("backup.db"), path.with_name("killed.db")
+    assert scenarioctl("store", "backup", str(copy)).code == 0
+
+    async def leave() -> None:
+        store = open_store(path)
+        await store.put_scenario(scenario("later"))
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{path}{end}", f"{killed}{end}")
+        await store.close()
+
+    asyncio.run(leave())
+    done = scenarioctl("--store", str(killed), "--json", "store", "restore", str(copy))
+
+    kept = json.loads(done.out)["kept"]
+    assert (ids(scenarioctl, killed), ids(scenarioctl, Path(kept))) == (["abc"], ["abc", "later"])
+
+
+def test_a_restore_stops_the_jobs_that_ran(scenarioctl: Run, path: Path) -> None:
+    add(path, JOB.id, job=JOB)
+    copy, new = path.with_name("backup.db"), path.with_name("folder") / "new.db"
+    assert scenarioctl("store", "backup", str(copy)).code == 0
+
+    done = scenarioctl("--store", str(new), "store", "restore", str(copy))
+
+    assert (done.code, done.err) == (0, says(JOB.id, "Stopped"))
+    assert new.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in new.parent.iterdir()] == [new.name]
+    states = scenarioctl("--store", str(new), "job", "list", "--field", "jobs.*.state")
+    others = scenarioctl("--store", str(copy), "job", "list", "--field", "jobs.*.state")
+    assert (states.out, others.out) == ("stopped\n", "running\n")
+
+
+def test_a_store_that_is_in_use_is_not_replaced(scenarioctl: Run, path: Path) -> None:
     fill(path)
     copy = path.with_name("backup.db")
     assert scenarioctl("store", "backup", str(copy)).code == 0
-    path.unlink()
-    shutil.copyfile(copy, path)
+    store = open_store(path)
+    asyncio.run(store.put_scenario(scenario("later")))
+    before = sorted(each.name for each in path.parent.iterdir())
 
-    assert scenarioctl("scenario", "list", "--field", "scenarios.*.id").out == "abc\n"
+    ended = scenarioctl("store", "restore", str(copy))
+
+    assert (ended.code, ended.err) == (4, says("in use", path=path))
+    assert sorted(each.name for each in path.parent.iterdir()) == before
+    assert asyncio.run(store.count_scenarios()) == 2
+    asyncio.run(store.close())
+
+
+def test_a_file_that_is_no_good_backup_changes_nothing(
+    scenarioctl: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    monkeypatch.chdir(path.parent)
+    assert scenarioctl("store", "backup", "damaged.db").code == 0
+    with Path("damaged.db").open("r+b") as copy:
+        copy.seek(4096)
+        copy.write(b"\xff" * 4096)
+    Path("text.db").write_text("this is no store " * 99)
+    with closing(sqlite3.connect("other.db")) as database:
+        database.execute("CREATE TABLE other (id)")
+    before, content = sorted(each.name for each in path.parent.iterdir()), path.read_bytes()
+
+    for file, code, words in (
+        ("text.db", 2, ("text.db",)),
+        ("other.db", 2, ("other.db", "another program")),
+        ("none.db", 3, ("file", "none.db")),
+        ("scenarios.db", 2, ("file", "itself")),
+        ("", 2, ("file",)),
+        ("damaged.db", 2, ()),
+    ):
+        ended = scenarioctl("store", "restore", file)
+        # SQLite's words differ from version to version.
+        said = "'damaged.db' is damaged" in ended.err if not words else ended.err == says(*words)
+        assert (ended.code, said) == (code, True)
+        assert sorted(each.name for each in path.parent.iterdir()) == before
+        assert path.read_bytes() == content
+
+
+def test_a_store_on_a_server_is_restored_by_its_own_program(scenarioctl: Run, path: Path) -> None:
+    fill(path)
+
+    ended = scenarioctl("--store", "postgresql://db.example.org/scenarioctl", "store", "restore", str(path))
+
+    assert (ended.code, ended.err) == (2, says("store", "pg_restore"))
 
 
 @pytest.mark.parametrize(

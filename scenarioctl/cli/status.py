@@ -139,7 +139,7 @@ def _state(chain: Mapping[str, Any]) -> str:
 
 @click.group(cls=Group)
 def store() -> None:
-    """Create, check, back up, copy and migrate the store."""
+    """Create, check, back up, restore, copy and migrate the store."""
 
 
 @store.command(example="scenarioctl store init")
@@ -161,20 +161,67 @@ def init(grant: str | None) -> None:
         tell("The tables are there already.")
 
 
-@store.command(example="scenarioctl store backup scenarios-2026-11-26.db")
+@store.command(
+    example="scenarioctl store backup scenarios.backup.db\n"
+    "  scenarioctl store backup 'scenarios-{date}.db' --keep 14"
+)
 @argument("file", metavar="FILE")
-def backup(file: str) -> None:
+@option(
+    "--keep", metavar="N", help="Then remove older files of this name, but the N newest. FILE has {date}."
+)
+def backup(file: str, keep: str | None) -> None:
     """Copy the store to a new file, while daemons and commands use it.
 
-    FILE has everything as it is at one moment, and is verified before it appears. For a store on a PostgreSQL server, use
-    pg_dump.
+    FILE has everything as it is at one moment, and is verified before it appears. In its name, {date} becomes the time in UTC.
+    For a store on a PostgreSQL server, use pg_dump.
     """
+    import time
+
+    from scenarioctl.model.amounts import read_number
     from scenarioctl.stores import back_up_store
 
+    most = (
+        0
+        if keep is None
+        else read_number(keep, field="keep", kind="a number of files", expected="1 or more", least=1)
+    )
     location = read_settings().store
-    size = back_up_store(location, file)
-    emit({"store": location, "file": file, "bytes": size}, lambda: click.echo(printable(file)))
+    done = back_up_store(location, file, keep=most, now=time.time_ns())
+    answer = {"store": location, "file": str(done.file), "bytes": done.bytes}
+    removed = {"removed": [str(each) for each in done.removed]} if keep else {}
+    emit({**answer, **removed}, lambda: click.echo(printable(done.file)))
     tell("Verified: the copy is complete.")
+    for each in done.removed:
+        tell(f"Removed {each}.")
+
+
+@store.command(example="scenarioctl store restore scenarios.backup.db")
+@argument("file", metavar="FILE")
+def restore(file: str) -> None:
+    """Put a backup in place of the store. Stop all its daemons first.
+
+    FILE is verified first. The store that was there is kept beside it. Jobs that ran at the time of the backup are stopped: they
+    would draft again what was signed since. For a store on a PostgreSQL server, use pg_restore.
+    """
+    import time
+
+    from scenarioctl.stores import restore_store
+
+    location = read_settings().store
+    done = run(restore_store(location, file, now=time.time_ns()))
+    kept = None if done.kept is None else str(done.kept)
+    answer = {
+        "store": location,
+        "file": file,
+        "bytes": done.bytes,
+        "kept": kept,
+        "stopped": list(done.stopped),
+    }
+    emit(answer, lambda: click.echo(printable(location)))
+    if kept is not None:
+        tell(f"The store that was there is kept: {kept}")
+    for id in done.stopped:
+        tell(f"Stopped job {id}. Before you start it, find out which of its later drafts were sent.")
 
 
 @store.command(

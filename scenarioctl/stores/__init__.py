@@ -28,6 +28,8 @@ from scenarioctl.model.jobs import (
 )
 
 if TYPE_CHECKING:
+    from scenarioctl.stores.sqlite.backup import Backup, Restored
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
     from scenarioctl.stores.store import Store
 
 
@@ -177,24 +179,58 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     return is_new
 
 
-def back_up_store(location: str, target: str) -> int:
-    """Copy the store at *location*, a file, to the new file *target* while others use it; return the bytes of the copy."""
+def back_up_store(location: str, target: str, *, keep: int = 0, now: int = 0) -> "Backup":
+    """Copy the store at *location*, a file, to the new file *target* while others use it, as `back_up` says."""
+    source = _embedded_file(location, "Back it up with: pg_dump --format custom --file FILE DATABASE")
+    require_file(location)
+    path = _backup_path(target)
+    from scenarioctl.stores.sqlite.backup import DATE, back_up
+
+    if keep and path.name.count(DATE) != 1:
+        raise InvalidRequest(
+            field="keep",
+            problem=f"needs {DATE} once in the name of the file",
+            expected=f"one like scenarios-{DATE}.db",
+        )
+    return back_up(source, path, keep=keep, now=now)
+
+
+async def restore_store(location: str, source: str, *, now: int) -> "Restored":
+    """Put a copy of the backup *source* in place of the store at *location*, a file, as `restore` says."""
+    store = _embedded_file(
+        location, "Restore it with: pg_restore --clean --if-exists --dbname DATABASE FILE"
+    ).path
+    backup = _backup_path(source)
+    from scenarioctl.stores.sqlite.backup import restore
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
+
+    if not backup.exists():
+        raise NotFound(field="file", value=source, limit=200, problem="does not exist")
+    if store.exists() and store.samefile(backup):
+        raise InvalidRequest(field="file", value=source, limit=200, problem="is the store itself")
+    return await restore(DatabaseFile(backup), store, now=now)
+
+
+def _embedded_file(location: str, otherwise: str) -> "DatabaseFile":
+    """Return the file of the store at *location*; InvalidRequest says what to do *otherwise*, with one on a server."""
     if is_server(location):
         raise InvalidRequest(
             field="store",
             value=without_password(location),
             limit=200,
-            problem="is on a PostgreSQL server. Back it up with: pg_dump --format custom --file FILE DATABASE",
+            problem=f"is on a PostgreSQL server. {otherwise}",
         )
-    require_file(location)
-    if not target or "\0" in target or "://" in target:
-        raise InvalidRequest(
-            field="file", value=target, problem="is not a path", expected="one like scenarios-2026-11-26.db"
-        )
-    from scenarioctl.stores.sqlite.backup import back_up
     from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
-    return back_up(DatabaseFile(file_path(location)), Path(target))
+    return DatabaseFile(file_path(location))
+
+
+def _backup_path(given: str) -> Path:
+    if not given or "\0" in given or "://" in given:
+        raise InvalidRequest(
+            field="file", value=given, problem="is not a path", expected="one like scenarios-2026-11-26.db"
+        )
+    return Path(given)
 
 
 async def migrate_store(location: str, *, contract: bool = False) -> Migrated:

@@ -194,6 +194,16 @@ class _Reading:
         return tuple(values)
 
 
+async def stop_running_jobs(store: Store, *, now: int) -> list[str]:
+    """Stop the running jobs of *store* and return their ids, sorted."""
+    stopped = list[str]()
+    while running := (await store.list_jobs(limit=1000, state=JobState.RUNNING)).items:
+        for job in running:
+            await store.change_job(job.id, partial(stopping, now=now))
+            stopped.append(job.id)
+    return sorted(stopped)
+
+
 class StoreCopy:
     """The copy of one store into another one."""
 
@@ -233,14 +243,10 @@ class StoreCopy:
 
     async def stop_jobs(self, *, stop: bool, now: int) -> list[str]:
         """Stop the source's running jobs and return their ids; Conflict if there are some, unless *stop*."""
-        store, stopped = self._source.store, list[str]()
-        while (running := await store.list_jobs(limit=1000, state=JobState.RUNNING)).items:
-            if not stop:
-                raise self._running(running.total)
-            for job in running.items:
-                await store.change_job(job.id, partial(stopping, now=now))
-                stopped.append(job.id)
-        return sorted(stopped)
+        running = await self._source.store.list_jobs(limit=1, state=JobState.RUNNING)
+        if running.total and not stop:
+            raise self._running(running.total)
+        return await stop_running_jobs(self._source.store, now=now)
 
     async def perform(self, progress: Progress) -> list[CopiedTable]:
         """Copy what the target lacks, then compare all rows.

@@ -1,27 +1,66 @@
-"""A copy of the file of a store as it is at one moment, while others use it."""
+"""A copy of the file of a store as it is at one moment, while others use it; and the way back."""
 
 import os
+import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from scenarioctl.errors import Conflict, InvalidRequest, StoreFailed
-from scenarioctl.files import reason_of, replacing
-from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, DatabaseFile, check_neighbors, primary_code
+from scenarioctl.files import keep_access, reason_of, replacing
+from scenarioctl.stores.sqlite.database_file import (
+    APPLICATION_ID,
+    BUSY_SECONDS,
+    DatabaseFile,
+    check_neighbors,
+    files_of,
+    holding_alone,
+    primary_code,
+)
 from scenarioctl.stores.validation import no_tables
 
 #: Errors that the disk of the copy causes.
 _OF_TARGET = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+#: What SQLite and the lock of a store keep beside its file.
+_BESIDE = ("-wal", "-shm", ".lock")
+#: What the time of a backup replaces in its name, and how that time looks.
+DATE = "{date}"
+_DATED = r"\d{4}-\d\d-\d\dT\d{6}Z"
 
 
-def back_up(source: DatabaseFile, target: Path) -> int:
-    """Copy the store *source* to the new file *target*, verify the copy, and return its bytes.
+@dataclass(frozen=True, kw_only=True)
+class Backup:
+    """What a backup made, and which older ones it removed."""
 
-    *target* appears complete or not at all.  The tables keep their version.  Conflict if *target* exists, InvalidRequest
-    if it can't be written, StoreFailed if the store is damaged.
+    file: Path
+    bytes: int
+    removed: tuple[Path, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """What a restore put in place."""
+
+    bytes: int
+    #: Where the store is now that was there before; None if there was none.
+    kept: Path | None
+    #: Ids of the jobs that ran at the time of the backup.
+    stopped: tuple[str, ...]
+
+
+def back_up(source: DatabaseFile, target: Path, *, keep: int, now: int) -> Backup:
+    """Copy the store *source* to the new file *target* and verify the copy; then remove backups but the *keep* newest (0: none).
+
+    In the name of *target*, `{date}` is replaced by the time *now*, in nanoseconds since 1970; backups are files of this name
+    with any time. *target* appears complete or not at all.  The tables keep their version.  Conflict if *target* exists,
+    InvalidRequest if it can't be written, StoreFailed if the store is damaged.
     """
+    file = target.with_name(target.name.replace(DATE, _name_moment(now)))
     # SQLite would apply a log that was left there to the copy.
-    for path in (target, *(target.with_name(target.name + end) for end in ("-wal", "-shm", "-journal"))):
+    for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
         if os.path.lexists(path):
             raise Conflict(
                 field="file",
@@ -29,20 +68,105 @@ def back_up(source: DatabaseFile, target: Path) -> int:
                 limit=200,
                 problem="already exists. Name another file, or remove it",
             )
+    with _writing(source, file, "file"), replacing(file, mode=0o600) as (copy, _):
+        # Made before SQLite does: only its owner may read it.
+        _copy(source, copy)
+        size = copy.stat().st_size
+    return Backup(file=file, bytes=size, removed=_remove_older(target, file, keep) if keep else ())
+
+
+def _remove_older(pattern: Path, newest: Path, keep: int) -> tuple[Path, ...]:
+    named = re.compile(_DATED.join(map(re.escape, pattern.name.split(DATE))))
+    found = [each for each in newest.parent.iterdir() if named.fullmatch(each.name) and _is_backup(each)]
+    # Whatever the clock says, the new one stays.
+    older = sorted(set(found) - {newest})
+    removed = tuple(older[: max(0, len(older) - keep + 1)])
+    for each in removed:
+        try:
+            each.unlink()
+        except OSError as error:
+            raise InvalidRequest(
+                field="keep",
+                problem=f": the new backup is complete, but {each} cannot be removed: {reason_of(error)}",
+            ) from None
+    return removed
+
+
+def _is_backup(path: Path) -> bool:
+    """Return whether *path* is the file of a store, by its header."""
+    try:
+        with path.open("rb") as file:
+            return not path.is_symlink() and file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
+    except OSError:
+        return False
+
+
+async def restore(source: DatabaseFile, store: Path, *, now: int) -> Restored:
+    """Put a copy of *source*, verified and with its running jobs stopped, in place of the file *store*, or change nothing.
+
+    The file that was there stays beside it, with its log, under a name with the time *now*, in nanoseconds since 1970.
+    StoreBusy if a process has it open.
+    """
+    real = Path(os.path.realpath(store))
+    with _writing(source, real, "store"), ExitStack() as held:
+        real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with replacing(real, mode=0o600) as (copy, descriptor):
+            _copy(source, copy)
+            stopped = await _stop_jobs(copy, now)
+            size = copy.stat().st_size
+            keep_access(real, descriptor)
+            # Held until the copy has the name.
+            held.enter_context(holding_alone(real))
+            kept = real.with_name(f"{real.name}.{_name_moment(now)}") if os.path.lexists(real) else None
+            _set_aside(real, kept)
+    return Restored(bytes=size, kept=kept, stopped=stopped)
+
+
+async def _stop_jobs(copy: Path, now: int) -> tuple[str, ...]:
+    """Stop the running jobs in the store *copy*: they would draft again what was signed and sent since."""
+    from scenarioctl.stores import open_store
+    from scenarioctl.stores.copying import stop_running_jobs
+
+    try:
+        store = open_store(copy)
+        try:
+            return tuple(await stop_running_jobs(store, now=now))
+        finally:
+            await store.close()
+    finally:
+        for end in _BESIDE:
+            Path(f"{copy}{end}").unlink(missing_ok=True)
+
+
+def _set_aside(store: Path, kept: Path | None) -> None:
+    """Give the file of a store that nobody has open a second name, *kept*, and its log that one only."""
+    _, log, index = map(Path, files_of(store))
+    if kept is not None:
+        os.link(store, kept)
+        with suppress(FileNotFoundError):
+            # SQLite would apply it to the file that comes.
+            log.rename(f"{kept}-wal")
+    for left in (log, index):
+        left.unlink(missing_ok=True)
+
+
+def _name_moment(now: int) -> str:
+    return f"{datetime.fromtimestamp(now / 1e9, UTC):%Y-%m-%dT%H%M%SZ}"
+
+
+@contextmanager
+def _writing(source: DatabaseFile, target: Path, field: str) -> Iterator[None]:
+    """Turn what happens while *source* is copied to *target* into errors for users."""
     if not source.find_version():
         raise no_tables(source.name)
     try:
-        # Made before SQLite does: only its owner may read it.
-        with replacing(target, mode=0o600) as (copy, _):
-            _copy(source, copy)
-            size = copy.stat().st_size
+        yield
     except (OSError, ValueError) as error:
-        raise _unwritable(target, reason_of(error)) from error
+        raise _unwritable(field, target, reason_of(error)) from error
     except sqlite3.Error as error:
         if primary_code(error) in _OF_TARGET:
-            raise _unwritable(target, str(error)) from error
+            raise _unwritable(field, target, str(error)) from error
         raise source.explain(error) from error
-    return size
 
 
 def _copy(source: DatabaseFile, target: Path) -> None:
@@ -60,5 +184,5 @@ def _copy(source: DatabaseFile, target: Path) -> None:
         raise StoreFailed(f"store {source.name} is damaged ({found}): restore it from a backup")
 
 
-def _unwritable(target: Path, reason: str) -> InvalidRequest:
-    return InvalidRequest(field="file", value=str(target), limit=200, problem=f"cannot be written: {reason}")
+def _unwritable(field: str, target: Path, reason: str) -> InvalidRequest:
+    return InvalidRequest(field=field, value=str(target), limit=200, problem=f"cannot be written: {reason}")

@@ -101,6 +101,31 @@ class FilesLock:
         os.close(self._file)
 
 
+@contextmanager
+def holding_alone(store: Path) -> Iterator[None]:
+    """Let nobody open the files at *store* meanwhile; StoreBusy if a process has them open."""
+    path, deadline = _beside(store), time.monotonic() + _PATIENCE
+    while True:
+        file = _open(path, store)
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The last process may have removed it meanwhile.
+            if identify(path) == identify(file):
+                break
+        os.close(file)
+        if time.monotonic() > deadline:
+            raise StoreBusy(
+                f"store {shorten(str(store), limit=200)} is in use: stop its daemons and other commands, then try again"
+            )
+        time.sleep(0.002)
+    try:
+        os.ftruncate(file, 0)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
 def check_neighbors(store: Path) -> None:
     """Raise FilesChanged if a process has files of *store* open that are not at their paths any more."""
     with suppress(FileNotFoundError):
@@ -158,7 +183,8 @@ def _lock(file: int, names: bytes, *, write: bool) -> bool:
 
 def _open(path: Path, store: Path) -> int:
     """Open or create the lock file, for all who may open the store."""
-    owner = store.stat()
+    # Without a store, whoever created its folder will create it.
+    owner = (store if store.exists() else store.parent).stat()
     while True:
         with suppress(FileExistsError):
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
