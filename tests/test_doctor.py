@@ -1,5 +1,6 @@
 """`doctor` tells what is fine and what is not, and never fails itself; `version` and `help` tell what the options tell."""
 
+import errno
 import json
 import platform
 import time
@@ -61,7 +62,7 @@ def clock_at(moment: float) -> dict[str, str]:
 def test_offline_no_node_is_asked_and_each_line_has_its_mark(scenarioctl: Run, tmp_path: Path) -> None:
     with Node(answers("polkadot")) as node:
         config = configure(tmp_path, polkadot=node.url)
-        ended = scenarioctl("--config", config, "--offline", "doctor")
+        ended = scenarioctl("--config", config, "--offline", "--verbose", "doctor")
         checks = read(scenarioctl("--config", config, "--offline", "doctor", "--json"))
         assert node.asked == []
 
@@ -74,6 +75,33 @@ def test_offline_no_node_is_asked_and_each_line_has_its_mark(scenarioctl: Run, t
     assert checks["python"]["ok"] is True
     assert platform.python_version() in checks["python"]["text"]
     assert "aiohttp " in checks["python"]["text"]
+
+
+def test_chains_with_the_same_fault_are_one_line_and_so_is_all_that_is_fine(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    with Node(answers("polkadot", clock_at(time.time()))) as node:
+        config = configure(tmp_path, polkadot=node.url, assetHub=NOWHERE, kusama=NOWHERE)
+        offline = scenarioctl("--config", config, "--offline", "doctor").out.splitlines()
+        online = scenarioctl("--config", config, "doctor").out.splitlines()
+
+    count = len(CHAINS) - 1
+    assert [line for line in offline if " chains " in line] == [
+        f"! {count} chains   endpoints not checked: offline (polkadot, assetHub, hydraDx and {count - 3} more). To build offline where there is no"
+        " runtime table: scenarioctl chain refresh CHAIN"
+    ]
+    marks = [line[:2] for line in offline]
+    assert (marks.count("✓ "), marks.index("✓ ")) == (1, len(marks) - 1)
+    shown = "\n".join(online)
+    assert says_once(shown, "✗ 2 chains ", "no endpoint answers (assetHub, kusama). Check the network")
+    assert says_once(shown, f"! {count - 3} chains ", "no endpoints (hydraDx, ")
+    assert "python" in online[-1]
+    assert online[-1].endswith("1 chain")
+
+
+def says_once(text: str, *words: str) -> bool:
+    """Return whether one line of *text* has all *words*."""
+    return len([line for line in text.splitlines() if all(word in line for word in words)]) == 1
 
 
 @pytest.mark.parametrize(
@@ -174,6 +202,51 @@ def test_a_wrong_config_is_told_and_the_rest_is_still_checked(
     assert (checks["config"]["ok"], ended.code) == (False, 2)
     assert word in checks["config"]["text"]
     assert {"python", "completion", "man page"} < set(checks)
+    # What the file says of the network isn't known.
+    assert "offline" in checks["polkadot"]["text"]
+    assert checks["store"]["ok"] is True
+
+
+def test_a_wrong_chain_is_told_and_the_rest_of_the_config_is_used(scenarioctl: Run, tmp_path: Path) -> None:
+    store = tmp_path / "own.db"
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'offline = true\nstore = "{store}"\n[chains.rig]\nrole = "king"\nsymbol = "UNIT"\ndecimals = 12\n'
+    )
+
+    checks = read(scenarioctl("--config", str(config), "--json", "doctor"))
+
+    assert checks["config"]["ok"] is False
+    assert "king" in checks["config"]["text"]
+    assert str(store) in checks["store"]["text"]
+    assert {"polkadot", "daemon", "clock"} < set(checks)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_store_that_cannot_be_written_is_found_by_trying(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    """As root, or on a full disk, the permissions tell nothing."""
+    store = tmp_path / "own.db"
+    line = ("--offline", "--config", configure(tmp_path), "--store", str(store))
+    if is_there:
+        assert scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(tmp_path.iterdir())
+    assert read(scenarioctl(*line, "--json", "doctor"))["store"]["ok"] is True
+    assert sorted(tmp_path.iterdir()) == before
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    ended = scenarioctl(*line, "--json", "doctor")
+
+    check = read(ended)["store"]
+    assert (check["ok"], ended.code) == (False, 2)
+    assert (check["text"], check["advice"]) == (
+        f"{store} (--store) cannot be written: No space left on device",
+        f"make {tmp_path} writable, or set store",
+    )
 
 
 def test_a_daemon_tells_its_version_and_whether_the_token_is_good(

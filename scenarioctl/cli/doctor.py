@@ -25,6 +25,7 @@ from scenarioctl.errors import (
     StoreUnavailable,
     shorten,
 )
+from scenarioctl.files import reason_of
 from scenarioctl.operations.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class HealthCheck:
     advice: str = ""
     #: Whether it is broken only because something can't be reached.
     unreachable: bool = False
+    #: What it has in common with other chains, with which it is shown as one line; empty for a line of its own.
+    shared: str = ""
 
 
 # This program
@@ -135,20 +138,18 @@ def check_store(app: "Application") -> HealthCheck:
         return HealthCheck("store", None, f"{location}, not checked: offline")
     try:
         path = None if on_server else Path(app.settings.store)
-        if path is not None and not path.exists():
-            parent = next(each for each in path.absolute().parents if each.exists())
-            if not os.access(parent, os.W_OK | os.X_OK):
-                return HealthCheck(
-                    "store", False, f"{path} cannot be created", f"make {parent} writable, or set store"
-                )
-            return HealthCheck("store", True, f"{location}, created with the first scenario")
+        if path is not None:
+            folder = next(each for each in path.absolute().parents if each.exists())
+            reason = _try_to_write(path, folder)
+            if reason:
+                text = f"{location} cannot be written: {reason}"
+                return HealthCheck("store", False, text, f"make {folder} writable, or set store")
+            if not path.exists():
+                return HealthCheck("store", True, f"{location}, created with the first scenario")
         found = run(app.store.inspect(app.clock))
         text = f"{location}, {found.engine}, tables of version {found.version}"
         if path is not None:
-            text += f", {path.stat().st_size / 2**20:.1f} MiB"
-            if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-                return HealthCheck("store", False, f"{text}, not writable", f"make {path.parent} writable")
-            text += ", writable"
+            text += f", {path.stat().st_size / 2**20:.1f} MiB, writable"
     except (ScenarioctlError, OSError) as error:
         return HealthCheck(
             "store",
@@ -160,6 +161,22 @@ def check_store(app: "Application") -> HealthCheck:
     if found.findings:
         return HealthCheck("store", None, text, "; ".join(found.findings))
     return HealthCheck("store", True, text)
+
+
+def _try_to_write(path: Path, folder: Path) -> str:
+    """Return why *path*, if it exists, and new files beside it can't be written; empty if they can."""
+    from tempfile import TemporaryFile
+
+    try:
+        # Before the store is opened: SQLite would lose its locks when another descriptor of the file is closed.
+        if path.exists():
+            path.open("r+b").close()
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"scenarioctl")
+            file.flush()
+    except OSError as error:
+        return reason_of(error)
+    return ""
 
 
 def check_notifications(app: "Application") -> HealthCheck | None:
@@ -186,6 +203,18 @@ def check_notifications(app: "Application") -> HealthCheck | None:
 
 # Chains
 
+_UNCHECKED = "endpoints not checked: offline"
+_WITHOUT_ENDPOINTS = "no endpoints"
+_UNREACHABLE = "no endpoint answers"
+_ANSWERING = "no current runtime table here"
+#: What chains have in common -> what to do about all of them.
+_SHARED_ADVICE = {
+    _UNCHECKED: "to build offline where there is no runtime table: scenarioctl chain refresh CHAIN",
+    _WITHOUT_ENDPOINTS: "set chains.CHAIN.endpoints to connect",
+    _UNREACHABLE: "check the network, or set chains.CHAIN.endpoints; --offline builds with the runtime tables here",
+    _ANSWERING: "to build offline as they are now: scenarioctl chain refresh CHAIN...",
+}
+
 
 def look_at_chains(app: "Application") -> tuple[list[HealthCheck], tuple[str, float] | None]:
     """Return a check of each chain, and of one that answers its endpoint and how old its newest block is, in seconds."""
@@ -209,12 +238,11 @@ def _check_table(app: "Application", chain: "Chain") -> HealthCheck:
 
     table = app.known_runtime(chain)
     if table is None:
-        text = "no runtime table here; endpoints not checked: offline"
-        return HealthCheck(
-            chain.name, None, text, f"to build offline: scenarioctl chain refresh {chain.name}"
-        )
+        text = f"no runtime table here; {_UNCHECKED}"
+        advice = f"to build offline: scenarioctl chain refresh {chain.name}"
+        return HealthCheck(chain.name, None, text, advice, shared=_UNCHECKED)
     known = f"runtime table {table.spec_version} ({source_of(table, chain)})"
-    return HealthCheck(chain.name, None, f"{known}; endpoints not checked: offline")
+    return HealthCheck(chain.name, None, f"{known}; {_UNCHECKED}", shared=_UNCHECKED)
 
 
 def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any]) -> HealthCheck:
@@ -223,13 +251,14 @@ def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any
     healthy = [one for one in probes if one.healthy]
     if not probes:
         text = f"no endpoints, {known}"
-        return HealthCheck(chain.name, None, text, f"set chains.{chain.name}.endpoints to connect")
+        advice = f"set chains.{chain.name}.endpoints to connect"
+        return HealthCheck(chain.name, None, text, advice, shared=_WITHOUT_ENDPOINTS)
     if not healthy:
         text = f"no endpoint answers: {probes[0].reason}; {known}"
         what_to_do = f"check the network, or set chains.{chain.name}.endpoints"
         if table["state"] != "none":
             what_to_do += "; --offline builds with that table"
-        return HealthCheck(chain.name, False, text, what_to_do, unreachable=True)
+        return HealthCheck(chain.name, False, text, what_to_do, unreachable=True, shared=_UNREACHABLE)
     best = min(healthy, key=lambda one: one.latency or 0)
     genesis = "genesis as expected" if chain.genesis else "genesis unknown"
     runs = f"{best.spec_name} {best.spec_version}"
@@ -238,10 +267,12 @@ def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any
         f"{genesis}, runs {runs}; {known}"
     )
     bad = [one.reason for one in probes if not one.healthy]
-    advice = [f"an endpoint is not to be relied on: {bad[0]}"] if bad else []
+    warnings = [f"an endpoint is not to be relied on: {bad[0]}"] if bad else []
     if table["state"] != "current":
-        advice.append(f"to build offline as the chain is now: scenarioctl chain refresh {chain.name}")
-    return HealthCheck(chain.name, None if advice else True, text, "; ".join(advice))
+        warnings.append(f"to build offline as the chain is now: scenarioctl chain refresh {chain.name}")
+    return HealthCheck(
+        chain.name, None if warnings else True, text, "; ".join(warnings), shared="" if bad else _ANSWERING
+    )
 
 
 def _block_age(app: "Application", one: "Probe") -> tuple[str, float] | None:
@@ -395,13 +426,15 @@ def check_man_page() -> HealthCheck:
 
 
 _MARKS = {True: "✓", False: "✗", None: "!"}
+#: As many chains with the same fault are named.
+_NAMED = 3
 
 
 @click.command(cls=Command, example="scenarioctl doctor\n  scenarioctl doctor --offline --json")
 def doctor() -> None:
     """Check this installation: settings, store, chains, daemon, shell and clock.
 
-    ✓ is fine, ✗ is broken, ! is a warning or unknown. The exit code is 0 if nothing is broken, 5 if only a chain, a daemon or a
+    ✗ is broken, ! is a warning or unknown, and one line has all that is fine; --verbose shows every check. The exit code is 0 if nothing is broken, 5 if only a chain, a daemon or a
     store's server can't be reached, else 2. With --offline, nothing is asked over a network.
     """
     checks = list(_checks())
@@ -423,16 +456,13 @@ def _checks() -> Iterator[HealthCheck]:
     yield check_python()
     yield check_postgres()
     try:
-        settings = read_settings()
-        app = open_application()
-        # Read now: a wrong [chains.NAME] is one in config.toml.
-        _ = app.registry
+        app, broken = _open_without_errors()
     except (ScenarioctlError, OSError) as error:
-        yield HealthCheck(
-            "config", False, str(error), "correct it; all that depends on the settings was not checked"
-        )
+        # A flag or a variable: what is meant is not known.
+        text = "correct it; all that depends on the settings was not checked"
+        yield HealthCheck("config", False, str(error), text)
     else:
-        yield check_config(settings)
+        yield broken or check_config(app.settings)
         yield check_store(app)
         notifications = check_notifications(app)
         if notifications is not None:
@@ -443,19 +473,62 @@ def _checks() -> Iterator[HealthCheck]:
             yield from chains
         except (ScenarioctlError, OSError) as error:
             yield HealthCheck("chains", False, str(error))
-        daemon, date = check_daemon(settings)
+        daemon, date = check_daemon(app.settings)
         yield daemon
         yield check_clock(app, moment, date)
     yield check_completion()
     yield check_man_page()
 
 
+def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
+    """Return the application, and what is wrong with config.toml, without which it is opened then."""
+    try:
+        read_settings()
+    except (ScenarioctlError, OSError) as error:
+        # Whether it forbids to ask a node isn't known.
+        read_settings(config=os.devnull, offline=True)
+        text = "correct it; the other checks are made without it, and offline"
+        return open_application(), HealthCheck("config", False, str(error), text)
+    app = open_application()
+    try:
+        # Read now: a wrong [chains.NAME] is one in config.toml.
+        _ = app.registry
+    except ScenarioctlError as error:
+        app.renew(replace(app.settings, chains={}))
+        text = "correct it; the other checks are made without the chains of config.toml"
+        return app, HealthCheck("config", False, str(error), text)
+    return app, None
+
+
 def _draw(checks: list[HealthCheck]) -> None:
-    width = max(len(each.name) for each in checks)
+    shown = checks if click.get_current_context().find_root().obj.get("verbose") else _in_brief(checks)
+    width = max(len(each.name) for each in shown)
     letters = _MARKS if _spells_marks() else {True: "ok", False: "x ", None: "! "}
-    for each in checks:
+    for each in shown:
         advice = f". {each.advice[:1].upper()}{each.advice[1:]}" if each.advice else ""
         click.echo(f"{letters[each.ok]} {each.name:{width}}  {printable(each.text + advice)}")
+
+
+def _in_brief(checks: list[HealthCheck]) -> list[HealthCheck]:
+    """Return what is wrong, chains with the same fault as one check, and one check of all that is fine."""
+    groups: dict[str, list[HealthCheck]] = {}
+    for each in checks:
+        if not each.ok:
+            groups.setdefault(each.shared or each.name, []).append(each)
+    shown = [own[0] if len(own) == 1 else _join(shared, own) for shared, own in groups.items()]
+    fine = [each for each in checks if each.ok]
+    names = [each.name for each in fine if not each.shared]
+    count = len(fine) - len(names)
+    if count:
+        names.append(f"{count} chain{'s'[: count > 1]}")
+    return [*shown, HealthCheck("fine", True, ", ".join(names))] if names else shown
+
+
+def _join(shared: str, own: list[HealthCheck]) -> HealthCheck:
+    names = ", ".join(each.name for each in own[:_NAMED]) + (
+        f" and {len(own) - _NAMED} more" if own[_NAMED:] else ""
+    )
+    return HealthCheck(f"{len(own)} chains", own[0].ok, f"{shared} ({names})", _SHARED_ADVICE[shared])
 
 
 def _spells_marks() -> bool:

@@ -90,15 +90,15 @@ _READERS: Mapping[str, Callable[..., object]] = {"HEX": read_tx, "PAYLOAD": read
 T = TypeVar("T")
 
 
-def read_settings() -> "Settings":
-    """Return the settings of this run, read once, with the flags given anywhere on the line."""
+def read_settings(**instead: Any) -> "Settings":
+    """Return the settings of this run, read once, with the flags given anywhere on the line, and others *instead*."""
     root = click.get_current_context().find_root()
     settings: Settings | None = root.meta.get("scenarioctl.settings")
     if settings is None:
         from scenarioctl.config import load_settings
 
         flags = root.ensure_object(dict)
-        settings = root.meta["scenarioctl.settings"] = load_settings(flags)
+        settings = root.meta["scenarioctl.settings"] = load_settings({**flags, **instead})
         # For an error and for the exit code, which are seen to where there is no context any more.
         flags["json"], flags["strict"] = settings.json, settings.strict
     return settings
