@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import BashComplete, CompletionItem
 
+from scenarioctl.cli import about
 from scenarioctl.cli.about import SHELLS
 from scenarioctl.cli.completions import MOST, find_ids
 from scenarioctl.cli.main import cli
@@ -210,6 +211,28 @@ def test_a_script_is_shown_and_installed(
     assert (named.out, named.code) == (f"{tmp_path / place}\n", 0)
     assert (guessed.out, guessed.err, guessed.code) == (f"{tmp_path / place}\n", "", 0)
     assert (tmp_path / place).read_text() == script
+
+
+def test_without_its_package_bash_loads_the_script_from_bashrc(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(about, "_LOADERS", ())
+    startup = tmp_path / ".bashrc"
+    startup.write_text("# mine\n")
+
+    path = scenarioctl("completion", "install", "bash").out.strip()
+    ok(scenarioctl("completion", "install", "bash"))
+    asked = "complete -p scenarioctl; type -t _scenarioctl_completion"
+    loaded = subprocess.run(
+        ["bash", "--rcfile", str(startup), "-ic", asked],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(tmp_path)},
+    )
+
+    assert startup.read_text() == f"# mine\n. {path}\n"
+    assert loaded.stdout.splitlines()[-1] == "function"
 
 
 @pytest.mark.parametrize("line", [("show", "tcsh"), ("install", "bsh"), ("install", "")])

@@ -24,7 +24,7 @@ SCRIPTS = {
         # Readline's, outside of it: says which of the shell's own completions would follow.
         compopt() {{ [[ $2 == default ]] && compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}"; }}
         _scenarioctl_completion scenarioctl
-        printf '%s\\n' "${{COMPREPLY[@]}}"
+        printf '%s\\n' "${{COMPREPLY[@]%%  *(*}}"
     """,
     "zsh": """
         # The completion system needs a terminal; these stand in for the builtins that would draw there.
@@ -108,7 +108,7 @@ def test_bash_quotes_a_name_with_a_space() -> None:
     # What the program offers for the words, as click writes it.
     script = f"""
         source {ROOT}/completions/scenarioctl
-        env() {{ printf 'plain,Monthly rent\\nplain,scopes,read\\n'; }}
+        env() {{ printf 'plain\\nMonthly rent\\n_\\nplain\\nscopes,read\\n_\\n'; }}
         COMP_WORDS=(scenarioctl info Mon) COMP_CWORD=2
         _scenarioctl_completion scenarioctl
         printf '%s\\n' "${{COMPREPLY[@]}}"
@@ -119,6 +119,31 @@ def test_bash_quotes_a_name_with_a_space() -> None:
     )
 
     assert (done.stdout, done.stderr) == ("Monthly\\ rent\nscopes,read\n", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "offered"),
+    [
+        ("kusama\nthe relay chain", 9, "kusama"),
+        ("polkadot\nrelay, DOT\nplain\npop\nparachain", 63, "polkadot  (relay, DOT)\npop       (parachain)"),
+        ("polkadot\nrelay, DOT\nplain\npop\nparachain", 37, "polkadot\npop"),
+        ("a\\:b\ntwo\nplain\na\n_", 63, "a:b  (two)\na"),
+    ],
+    ids=["one", "several", "menu-complete", "a colon"],
+)
+def test_bash_lists_several_with_their_descriptions(said: str, kind: int, offered: str) -> None:
+    script = f"""
+        source {ROOT}/completions/scenarioctl
+        env() {{ printf '%s\\n' "$SAID"; }}
+        COMP_WORDS=(scenarioctl x) COMP_CWORD=1 COMP_TYPE={kind}
+        _scenarioctl_completion scenarioctl
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    environment = {"PATH": f"{BIN}:/usr/bin:/bin", "SAID": f"plain\n{said}"}
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+
+    assert (done.stdout, done.stderr) == (f"{offered}\n", "")
 
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])

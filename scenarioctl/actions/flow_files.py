@@ -260,6 +260,8 @@ def _ids(values: Mapping[str, Any], after: Mapping[str, tuple[str, ...]]) -> dic
 MAX_BYTES = 1024 * 1024
 
 _ALWAYS = ("type", "id", "after")
+#: The keys of a flow.
+_TOP = ("name", "tags", "steps")
 #: Whole numbers below this are exact in JavaScript.
 _EXACT = 2**53
 
@@ -343,9 +345,9 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
         )
     check_depth(content, field="flow")
     for key in content:
-        if key not in ("name", "tags", "steps"):
+        if key not in _TOP:
             raise InvalidRequest(
-                field="flow", problem=f"has an unknown key {shorten(key)}, expected: name, tags, steps"
+                field="flow", problem=f"has an unknown key {shorten(key)}, {suggest(key, _TOP)}"
             )
     name, tags = "", []
     with mistakes.checking(field="name"):
@@ -486,12 +488,10 @@ def _values(entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistake
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
         if key not in (*keys.required, *keys.optional):
-            known = ", ".join((*_ALWAYS, *keys.required, *keys.optional))
+            known = (*_ALWAYS, *keys.required, *keys.optional)
+            meant = suggest(key, known, otherwise=f"a {kind.name} step takes: {', '.join(known)}")
             with mistakes.checking(field=key):
-                raise InvalidRequest(
-                    field=place,
-                    problem=f"has an unknown key {shorten(key)}, a {kind.name} step takes: {known}",
-                )
+                raise InvalidRequest(field=place, problem=f"has an unknown key {shorten(key)}, {meant}")
     for key in keys.required:
         if values.get(key) is None:
             with mistakes.checking():

@@ -77,15 +77,11 @@ _FIXES = {
     ],
     # Bash splits `--from=hy` into three words, and inserts a value as it is.
     "bash": [
-        (
-            "            COMPREPLY+=($value)",
-            """            [[ $value == *' '* ]] && printf -v value %q "$value"
-            COMPREPLY+=("$value")""",
-        ),
+        # Bash splits `--from=hy` into three words. What the program says for zsh has descriptions, in three lines each.
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
-            """    local -a words=()
-    local place word=$COMP_CWORD
+            """    local -a words=() abouts=()
+    local place word=$COMP_CWORD about
     for place in "${!COMP_WORDS[@]}"; do
         if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
             word=$((word - 1))
@@ -95,6 +91,39 @@ _FIXES = {
     done
 
     response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word""",
+        ),
+        ("=bash_complete $1)", "=zsh_complete $1)"),
+        (
+            """    for completion in $response; do
+        IFS=',' read type value <<< "$completion"
+""",
+            """    while IFS= read -r type && IFS= read -r value && IFS= read -r about; do
+""",
+        ),
+        (
+            """            COMPREPLY+=($value)
+        fi
+    done
+""",
+            """            [[ $about == _ ]] && about="" || value=${value//\\\\:/:}
+            [[ $value == *' '* ]] && printf -v value %q "$value"
+            COMPREPLY+=("$value")
+            abouts+=("$about")
+        fi
+    done <<< "$response"
+
+    # Of several they are listed, unless one of them is put in, as menu-complete and insert-completions do.
+    if (( ${#COMPREPLY[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42 )); then
+        local -i wide=0
+        for value in "${COMPREPLY[@]}"; do
+            (( ${#value} > wide )) && wide=${#value}
+        done
+        for place in "${!COMPREPLY[@]}"; do
+            about=${abouts[place]:0:$((${COLUMNS:-80} > wide + 8 ? ${COLUMNS:-80} - wide - 8 : 0))}
+            [[ $about ]] && printf -v "COMPREPLY[$place]" "%-${wide}s  (%s)" "${COMPREPLY[place]}" "$about"
+        done
+    fi
+""",
         ),
     ],
 }
@@ -147,8 +176,32 @@ def install(shell: str) -> None:
     emit({"shell": shell, "path": str(path)}, lambda: click.echo(str(path)))
     if shell == "zsh":
         tell(f"Add this to ~/.zshrc, above compinit: fpath=({path.parent} $fpath)")
-    if shell == "bash":
-        tell("The package bash-completion has to be installed.")
+    if shell == "bash" and not any(Path(each).exists() for each in _LOADERS):
+        _load_in_bashrc(path)
+
+
+#: What loads the completions of a user in bash, if the package bash-completion is installed.
+_LOADERS = (
+    "/usr/share/bash-completion/bash_completion",
+    "/usr/local/share/bash-completion/bash_completion",
+    "/opt/homebrew/share/bash-completion/bash_completion",
+)
+
+
+def _load_in_bashrc(path: Path) -> None:
+    """Have ~/.bashrc load the script at *path*, once."""
+    import shlex
+
+    from scenarioctl.files import reason_of
+
+    startup, line = Path.home() / ".bashrc", f". {shlex.quote(str(path))}"
+    try:
+        if not startup.exists() or line not in startup.read_text(errors="replace").splitlines():
+            with startup.open("a") as file:
+                file.write(f"{line}\n")
+            tell(f"Added to {startup}, since the package bash-completion isn't installed: {line}")
+    except OSError as error:
+        tell(f"Add this to {startup}, which cannot be written ({reason_of(error)}): {line}")
 
 
 def user_path(shell: str) -> Path:

@@ -3,13 +3,16 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scenarioctl.cli.aliases import ALIASES, SYNONYMS
 from scenarioctl.cli.options import GLOBAL_OPTIONS, describe, read_operation, request_parameters, spell
 from scenarioctl.errors import InvalidRequest, closest, either, shorten
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
@@ -114,6 +117,12 @@ class _OfOperation(click.Command):
     @params.setter
     def params(self, own: list[click.Parameter]) -> None:
         self._params = own
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer what the help shows; an old spelling only where nothing else begins so."""
+        offered = super().shell_complete(ctx, incomplete)
+        unseen = {old for each in self.params for old in getattr(each, "unseen", ())}
+        return [each for each in offered if each.value not in unseen] or offered
 
     @property
     def answer_paths(self) -> list[str]:

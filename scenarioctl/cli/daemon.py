@@ -9,6 +9,7 @@ from scenarioctl.cli.commands import Command
 from scenarioctl.cli.options import option
 from scenarioctl.cli.output import say
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.model.amounts import read_choice
 
 #: Role -> the option that says where its server listens.
 _OWN = {"api": "--listen", "worker": "--worker-listen"}
@@ -20,9 +21,10 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
 )
 @option(
     "--role",
-    type=click.Choice(["all", "api", "worker"]),
+    metavar="ROLE",
+    choices=("all", "api", "worker"),
     default="all",
-    help="What to run: the scenario API, or the worker with its API (default: both).",
+    help="What to run: api (the scenario API), worker (the jobs and their API) or all (default).",
 )
 @click.option(
     "--listen",
@@ -61,6 +63,7 @@ def daemon(
 
     SIGTERM and Ctrl-C stop it once requests and runs in progress have finished. SIGHUP reloads its settings.
     """
+    read_choice(role, field="--role", choices=("all", "api", "worker"))
     for other, given, name in (("api", worker_listen, "--worker-listen"), ("worker", listen, "--listen")):
         if role == other and given:
             raise InvalidRequest(

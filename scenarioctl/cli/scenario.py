@@ -36,6 +36,7 @@ from scenarioctl.errors import (
     StoreFailed,
     TooLarge,
 )
+from scenarioctl.model.amounts import read_choice
 
 if TYPE_CHECKING:
     from scenarioctl.formats.documents import BagpipesScenario
@@ -424,8 +425,7 @@ def _read_source(source: str) -> str:
 @click.option("--or-diagram", is_flag=True, hidden=True)
 def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
     """Print a scenario as the editor's share string, as JSON, or as a flow file."""
-    if form not in {"share", "json", "flow"}:
-        raise InvalidRequest(field="as", value=form, problem="is not a form", expected="share, json or flow")
+    read_choice(form, field="as", choices=("share", "json", "flow"))
     if form == "flow":
         written = perform(operation=_FLOW, syntax=syntax, or_diagram=or_diagram, **fields).answer
         emit(written, partial(click.echo, written["text"], nl=False))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, suggest
 from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
@@ -363,6 +363,9 @@ def parse_metadata_hash(value: object) -> bytes | str:
     return parse_hash(value, field="metadata_hash")
 
 
+_ERAS = "expected immortal, a period in blocks like 64, or 0x hex"
+
+
 def parse_era_choice(value: object) -> bytes | int:
     """Return an era's bytes (one for immortal, two for mortal), or a period in blocks."""
     from scenarioctl.transactions.mortality import parse_era
@@ -375,8 +378,7 @@ def parse_era_choice(value: object) -> bytes | int:
         raise InvalidRequest(
             field="era",
             value=value,
-            problem="is not an era",
-            expected="immortal, a period in blocks like 64, or 0x hex",
+            problem=f"is not an era, {suggest(value, ['immortal'], otherwise=_ERAS)}",
         )
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scenarioctl.config import Settings
-from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten
+from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten, suggest
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport
@@ -216,8 +216,7 @@ def read_scopes(value: object, *, field: str) -> list[str]:
         if scope not in SCOPES:
             raise InvalidRequest(
                 field=field,
-                problem=f"has the unknown scope {shorten(scope)}",
-                expected=f"some of: {', '.join(SCOPES)}",
+                problem=f"has the unknown scope {shorten(scope)}, {suggest(scope, SCOPES)}",
             )
     return [scope for scope in SCOPES if scope in value]
 
