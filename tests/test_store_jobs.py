@@ -693,7 +693,10 @@ class TestEveryStore:
         ]
         numbers = [each.number for each in (*newest, *older)]
         assert numbers == sorted(numbers, reverse=True)
-        assert run(store.count_runs([FIRST.id, OTHER.id, "nobody"])) == {FIRST.id: 3, OTHER.id: 2}
+        assert run(store.count_runs([FIRST.id, OTHER.id, "nobody"])) == {
+            FIRST.id: (3, newest[0]),
+            OTHER.id: (2, run(store.last_runs(OTHER.id, limit=1))[0]),
+        }
         assert run(store.runs_of_each([FIRST.id, OTHER.id, "nobody"], limit=1)) == {
             FIRST.id: newest[:1],
             OTHER.id: run(store.last_runs(OTHER.id, limit=1)),

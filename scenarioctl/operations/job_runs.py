@@ -94,7 +94,7 @@ async def describe_jobs(app: Application, jobs: Sequence[Job | str]) -> list[Job
     """Return the rows of *jobs*; of one that was never started the id is given."""
     ids = [job if isinstance(job, str) else job.id for job in jobs]
     drafts = await app.store.count_drafts(ids, now=app.clock())
-    runs, counts = await app.store.runs_of_each(ids, limit=1), await app.store.count_runs(ids)
+    runs = await app.store.count_runs(ids)
     rows = []
     for id, job in zip(ids, jobs, strict=True):
         known = (
@@ -102,8 +102,8 @@ async def describe_jobs(app: Application, jobs: Sequence[Job | str]) -> list[Job
             if isinstance(job, str)
             else job
         )
-        newest = next(iter(runs.get(id, ())), None)
-        row = _describe_job(known, newest, runs=counts.get(id, 0), drafts=drafts.get(id, 0))
+        count, newest = runs.get(id, (0, None))
+        row = _describe_job(known, newest, runs=count, drafts=drafts.get(id, 0))
         rows.append(cast("JobRow", row | _NEVER_STARTED) if isinstance(job, str) else row)
     return rows
 

@@ -262,7 +262,10 @@ SELECT runs.job, {_RUN} FROM {rows each, id text} JOIN runs ON runs.job = each.i
 ) ORDER BY runs.seq DESC
 
 -- COUNT_RUNS --
-SELECT job, runs FROM tallies WHERE job {among jobs, text} AND runs > 0
+-- With the newest of each job.
+SELECT t.job, t.runs, {_RUN} FROM tallies AS t
+LEFT JOIN runs ON runs.seq = (SELECT max(seq) FROM runs AS newest WHERE newest.job = t.job)
+WHERE t.job {among jobs, text} AND t.runs > 0
 
 -- UUIDS_OF_DRAFTS --
 SELECT seq, uuid FROM mempool WHERE seq {among drafts, bigint}

@@ -397,9 +397,12 @@ def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[
     return found
 
 
-def count_runs(ids: Sequence[str]) -> Operation[dict[str, int]]:
-    """Return how many runs each of these jobs has.  Jobs without any are left out."""
-    return dict((yield statements.COUNT_RUNS, {"jobs": list(ids)}))
+def count_runs(ids: Sequence[str]) -> Operation[dict[str, tuple[int, KeptRun | None]]]:
+    """Return how many runs each of these jobs has, and the newest, if it isn't damaged.  Jobs without any are left out."""
+    rows = yield statements.COUNT_RUNS, {"jobs": list(ids)}
+    return {
+        job: (count, _read_run(tuple(row)) if _is_sound(tuple(row)) else None) for job, count, *row in rows
+    }
 
 
 def drafted_for() -> Operation[list[tuple[str, int]]]:

@@ -338,7 +338,11 @@ class Store(ABC):
         return await self.read(read, long=limit > _SHORT)
 
     runs_of_each = reads(runs.runs_of_each, long=True)
-    count_runs = reads(runs.count_runs)
+
+    async def count_runs(self, ids: Sequence[str]) -> dict[str, tuple[int, KeptRun | None]]:
+        """Return how many runs each of these jobs has, and the newest; jobs without any are left out."""
+        return await self.read(partial(runs.count_runs, ids), long=len(ids) > 1)
+
     drafted_for = reads(runs.drafted_for, long=True)
     read_drafts = reads(runs.read_drafts, long=True)
     flag_drafts = writes(runs.flag_drafts, tell=True)
