@@ -134,7 +134,7 @@ class Ended:
 
 def without_echo(err: str) -> str:
     """Return stderr without its first line if that says which scenario was created, or repeats a raw amount."""
-    return re.sub(r"\A(Created [A-Za-z0-9_-]+: |amount \d+ = ).+\n", "", err)
+    return re.sub(r"\A(Created [A-Za-z0-9_-]+: |amount \S+ = ).+\n", "", err)
 
 
 Run = Callable[..., Ended]

@@ -346,7 +346,7 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     return run
 
 
-HOME = ("--asset", "2/GlobalConsensus(Kusama)", "--amount", str(KSM))
+HOME = ("--asset", "2/GlobalConsensus(Kusama)", "--amount", f"{KSM}raw")
 
 
 def test_a_check_follows_the_message_beyond_the_bridge_and_never_says_ok(
@@ -422,7 +422,7 @@ def test_an_asset_withdrawn_where_it_is_not_backed_is_refused(network: FakeNetwo
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
     other.store("ForeignAssets", "Asset", POLKADOT, value=FOREIGN_ASSET)
 
-    answer = check("--asset", "DOT", "--amount", str(10**10))
+    answer = check("--asset", "DOT", "--amount", f"{10**10}raw")
 
     assert answer["verdict"] == "refused"
     assert says("WithdrawAsset", "DOT", "assetHub_kusama") in answer["reasons"]
@@ -467,12 +467,12 @@ def test_what_the_way_costs_is_told(network: FakeNetwork, scenarioctl: Run) -> N
     [
         (HOME, ("assetHub", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}), ("assetHub_kusama",)),
         (
-            ("--asset", "DOT", "--amount", "10000000000"),
+            ("--asset", "DOT", "--amount", "10000000000raw"),
             ("assetHub_kusama", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}),
             ("assetHub_kusama",),
         ),
         (
-            ("--asset", "DOT", "--amount", "10000000000"),
+            ("--asset", "DOT", "--amount", "10000000000raw"),
             ("assetHub_kusama", "XcmPaymentApi_query_acceptable_payment_assets", {"Ok": [{"V5": HERE}]}),
             ("DOT",),
         ),
@@ -507,7 +507,9 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
     other.store("ForeignAssets", "Asset", POLKADOT, value={**FOREIGN_ASSET, "min_balance": 10**7})
     fee = 3 * 10**7
 
-    answer = check("--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5")
+    answer = check(
+        "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5raw"
+    )
 
     table = network.chains["assetHub"].table
     call = table.decode_call(bytes.fromhex(answer["txdata"][2:])[3:])
@@ -538,7 +540,7 @@ def test_nothing_is_checked_that_the_native_asset_could_not_pay_for(
     ended = scenarioctl(
         *("--config", str(network.config), "tx", "check", "--sender", ALICE, "--from", "assetHub"),
         *("--to", "assetHub_kusama", "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"),
-        *("--amount", "5", "--destinationaddress", BOB),
+        *("--amount", "5raw", "--destinationaddress", BOB),
     )  # fmt: skip
 
     assert (ended.code, ended.out) == (2, "")
@@ -556,7 +558,7 @@ def test_without_the_other_side_nothing_is_sent_that_it_must_price(
         }
     )
 
-    ended = build(network, scenarioctl, "--asset", "DOT", "--amount", "10000000000")
+    ended = build(network, scenarioctl, "--asset", "DOT", "--amount", "10000000000raw")
 
     assert ended.code != 0 and not ended.out
 
@@ -604,7 +606,9 @@ def test_what_goes_over_a_bridge_to_a_network_without_a_name_is_unknown(
 def test_another_reserve_on_either_asset_hub_is_refused(network: FakeNetwork, check: Try, asked: str) -> None:
     configure(network.chains[asked], AAVE, "1/Parachain(2034)")
 
-    answer = check("--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5")
+    answer = check(
+        "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5raw"
+    )
 
     assert answer["error"] == says("AAVE", f"its reserve on {asked} should be", "has 1/Parachain(2034)")
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.messages import Says, says
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
 from tests.refusals import refused
+from tests.serving import Serving
 from tests.test_cli import on_a_terminal, without_colours
 
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
@@ -128,7 +130,7 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 
 
 Check = Callable[..., dict[str, Any]]
-TRANSFER = ("--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", str(AMOUNT))
+TRANSFER = ("--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", f"{AMOUNT}raw")
 
 
 @pytest.fixture
@@ -169,6 +171,51 @@ def test_what_leaves_what_each_hop_takes_and_what_arrives(check: Check) -> None:
     ]
     assert answer["stops"][1]["weight"] == {"ref_time": "600", "proof_size": "8000"}
     assert answer["stops"][1]["events"] == ["Balances.Minted"]
+
+
+@pytest.mark.parametrize("amount", ["1.5", "1.5 DOT", "15 000 000 000 raw"])
+def test_whole_tokens_are_checked_and_told_in_both_units(
+    network: FakeNetwork, scenarioctl: Run, check: Check, amount: str
+) -> None:
+    words = (*TRANSFER[:-1], amount, "--destinationaddress", BOB)
+
+    ended = scenarioctl("--config", str(network.config), "tx", "check", *words, "--sender", ALICE, "--json")
+
+    assert {**json.loads(ended.out), "exit": 0} == transfer_check(check)
+    assert ended.err.splitlines()[0] == f"amount {amount} = 1.5 DOT (15000000000 raw)"
+
+
+@pytest.mark.parametrize("amount", ["1000000", "15_000_000_000", "15,000,000,000", "15 000 000 000", "2e10"])
+def test_a_number_that_was_in_the_smallest_unit_does_not_change_its_meaning(
+    check: Check, amount: str
+) -> None:
+    whole = int(Decimal(amount.replace(",", "").replace(" ", "")))
+
+    answer = check(*TRANSFER[:-1], amount, "--destinationaddress", BOB)
+
+    error = says("amount", amount, f"{whole}raw (smallest unit) or {whole}.0 (whole tokens)")
+    assert refused(answer) == {"error": error, "code": "invalid_request", "exit": 2}
+
+
+def test_over_http_an_amount_is_raw_unless_its_unit_says_otherwise(tmp_path: Path) -> None:
+    body = {"sender": ALICE, "sourchain": "polkadot", "destchain": "assetHub", "assetid": "DOT"}
+    with Serving(tmp_path, offline=True) as served:
+
+        def said(amount: object, **fields: str) -> tuple[int, str]:
+            sent = {**body, "destinationaddress": BOB, "amount": amount, **fields}
+            answer = served.post("/api/tx/check", sent)
+            return answer.status, answer.json()["error"]
+
+        assert said("1.5") == (422, says("amount", "1.5", "15000000000"))
+        assert said("1,500", unit="tokens") == (422, says("amount", "1500 or 1.5"))
+        assert said("1.5", unit="dollars") == (422, says("unit", "dollars", "raw", "tokens"))
+        # These are sound, and need the chain.
+        accepted = [said(15000000000), said(1.5, unit="tokens"), said("15000000000raw", unit="tokens")]
+        assert {status for status, _ in accepted} == {503}
+        both = served.post(
+            "/api/tx/check", {"sender": ALICE, "tx": REMARK, "chain": "polkadot", "unit": "tokens"}
+        )
+        assert both.json()["error"] == says("tx", "unit")
 
 
 def test_the_message_is_tried_byte_for_byte_as_it_is_forwarded(network: FakeNetwork, check: Check) -> None:
@@ -1018,7 +1065,7 @@ def test_a_transfer_to_oneself_moves_nothing_and_is_refused(
         TransactionPaymentApi_query_info=info(FEE),
     )
     hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
-    route = ("--from", "assetHub", "--to", "assetHub", "--assetid", asset_id, "--amount", "1000000")
+    route = ("--from", "assetHub", "--to", "assetHub", "--assetid", asset_id, "--amount", "1000000raw")
 
     answer = check(*route, "--destinationaddress", ALICE)
 

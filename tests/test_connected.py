@@ -332,7 +332,16 @@ class TestRoutesThatOnlyADryRunOpens:
     ) -> None:
         untrusted = message_effects(outcome=incomplete("UntrustedReserveLocation"))
         self.answers(network, teleports=teleports, teleport=message_effects(), reserve=untrusted)
-        wanted = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
+        wanted = (
+            "--from",
+            "hydraDx",
+            "--to",
+            "assetHub",
+            "--assetid",
+            "HDX",
+            "--amount",
+            f"{self.AMOUNT}raw",
+        )
 
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", *wanted),
@@ -351,7 +360,16 @@ class TestRoutesThatOnlyADryRunOpens:
         self.answers(network, teleports=True, teleport=credit, reserve=message_effects())
         if verdict == "unknown":
             network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = {"Err": "Unimplemented"}
-        wanted = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
+        wanted = (
+            "--from",
+            "hydraDx",
+            "--to",
+            "assetHub",
+            "--assetid",
+            "HDX",
+            "--amount",
+            f"{self.AMOUNT}raw",
+        )
 
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", *wanted),

@@ -263,7 +263,7 @@ def test_a_relayer_is_paid_from_the_asset_hub_only(build: Try) -> None:
 def test_offline_nothing_is_built(scenarioctl: Run) -> None:
     ended = scenarioctl(
         *("--offline", "xcm", "asset-transfer", "--from", "hydraDx", "--to", "ethereum", "--asset", "AAVE"),
-        *("--amount", str(ONE), "--sender", ALICE, "--destinationaddress", RECEIVER),
+        *("--amount", f"{ONE}raw", "--sender", ALICE, "--destinationaddress", RECEIVER),
     )
 
     assert ended.code != 0 and not ended.out
@@ -402,7 +402,7 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(to: str = RECEIVER) -> dict[str, Any]:
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
-            *("hydraDx", "--to", "ethereum", "--asset", "AAVE", "--amount", str(ONE)),
+            *("hydraDx", "--to", "ethereum", "--asset", "AAVE", "--amount", f"{ONE}raw"),
             *("--destinationaddress", to),
         )
         answer: dict[str, Any] = json.loads(ended.out or ended.err)

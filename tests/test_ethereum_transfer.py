@@ -262,7 +262,7 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(*words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER) -> dict[str, Any]:
         ended = scenarioctl(
             *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
-            *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", str(amount)),
+            *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", f"{amount}raw"),
             *("--destinationaddress", to, *words),
         )
         answer: dict[str, Any] = json.loads(ended.out or ended.err)

@@ -71,11 +71,11 @@ def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind:
     [
         (("create", "scenario", *ROUTE, "--amount", "2", "--destination-address"), "destination_address"),
         (
-            ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000", "--destinationaddress"),
+            ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
             "destinationaddress",
         ),
         (
-            ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000", "--destinationaddress"),
+            ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
             "destinationaddress",
         ),
     ],

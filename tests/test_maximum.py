@@ -208,7 +208,7 @@ def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
 
     steps = {step["what"]: step["human"] for step in json.loads(ended.out)["steps"]}
     assert steps["transaction fee"] == "0.016 DOT"
-    assert ended.err.splitlines()[0] == f"amount {4 * DOT - FEE} = 3.984 DOT"
+    assert ended.err.splitlines()[0] == f"amount max = 3.984 DOT ({4 * DOT - FEE} raw)"
 
 
 @pytest.mark.parametrize("flag", ["--keep-alive", "--allow-death"])

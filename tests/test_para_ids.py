@@ -240,7 +240,7 @@ def test_what_nobody_is_credited_with_is_not_ok_by_whatever_id(network: FakeNetw
 
 def transfer(network: FakeNetwork, scenarioctl: Run, source: str, destination: str) -> str:
     """Return what `tx check` of a transfer of DOT that only a check opens says."""
-    words = ("--from", source, "--to", destination, "--assetid", "DOT", "--amount", str(AMOUNT))
+    words = ("--from", source, "--to", destination, "--assetid", "DOT", "--amount", f"{AMOUNT}raw")
     ended = scenarioctl(
         *("--json", "--config", str(network.config), "tx", "check", *words),
         *("--destinationaddress", BOB, "--sender", ALICE),

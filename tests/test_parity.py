@@ -64,6 +64,7 @@ ONLY_ON_THE_LINE = {
 FILLED_IN = {
     ("job watch", "limit"): "it asks for every page",
     ("job watch", "after"): "it asks for every page",
+    ("tx check", "unit"): "its amount is in whole tokens",
 }
 
 #: Parameters of a command that have another name in the request, and why.

@@ -1,5 +1,6 @@
 """`scenarioctl tx`: transactions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -20,6 +21,11 @@ from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
 from scenarioctl.cli.reports import draw_check, plain_command, show_check, show_meaning
 from scenarioctl.errors import NotFound
+from scenarioctl.model.amounts import parse_number, several_meanings, to_text
+
+#: A whole number from which on nobody can tell by its size that it is in whole tokens.
+_LARGE = 1_000_000
+_WHOLE = re.compile(r"[0-9]+(?:[eE]\+?[0-9]{1,4})?", re.ASCII)
 
 
 @click.group(cls=Group)
@@ -107,11 +113,18 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @tx.command(
     operation="transaction_checks.check_transaction",
     arguments=("tx",),
-    example="scenarioctl tx check --from polkadot --to assetHub --asset DOT --amount 15000000000 \\\n"
+    without=("unit",),
+    example="scenarioctl tx check --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
     "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
-def check(**fields: Any) -> None:
+@option(
+    "--amount",
+    metavar="TOKENS",
+    default="",
+    help="Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now.",
+)
+def check(amount: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
     Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if the verdict is
@@ -119,12 +132,24 @@ def check(**fields: Any) -> None:
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
-    result = perform(**fields)
+    if amount:
+        _refuse_old_unit(amount)
+        fields["unit"] = "tokens"
+    result = perform(amount=amount, **fields)
     print_answer(result, draw=lambda: draw_check(result.answer))
     verdict = result.answer["verdict"]
     if verdict != "ok":
         code = "chain_refused" if verdict == "refused" else "chain_unreachable"
         click.get_current_context().exit(OUTCOMES[code].exit)
+
+
+def _refuse_old_unit(amount: str) -> None:
+    """Refuse a large whole number: it was in the smallest unit before whole tokens were taken, and a script may still mean that."""
+    digits = re.sub(r"[\s,_]", "", amount)
+    if not _WHOLE.fullmatch(digits) or (number := parse_number(digits, field="amount")) < _LARGE:
+        return
+    found = to_text(number)
+    raise several_meanings("amount", amount, (f"{found}raw (smallest unit)", f"{found}.0 (whole tokens)"))
 
 
 tx.add_command(

@@ -1,10 +1,11 @@
 """Check a transaction before it is signed: what leaves, what each hop takes, what arrives."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.model.request_fields import (
     Address,
@@ -16,6 +17,7 @@ from scenarioctl.model.request_fields import (
     SentAsset,
     SourceChain,
     TransactionHex,
+    Value,
 )
 from scenarioctl.operations.built_transactions import RawTransferFields, parse_sender, read_aside
 from scenarioctl.operations.results import Result
@@ -32,6 +34,7 @@ __all__ = ["check_transaction"]
 
 #: The fields that say a transfer, in place of the bytes of a transaction.
 _TRANSFER = ("sourchain", "destchain", "assetid", "amount", "destinationaddress")
+UNITS = ("raw", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,9 @@ class CheckTransaction(RawTransferFields):
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset = ""
     #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
-    amount: Raw = ""
+    amount: Raw | float = ""
+    #: What a number in `amount` is in: `raw` (default), or `tokens` for whole tokens. 15000000000raw is raw with both.
+    unit: Annotated[str, Value("UNIT", UNITS)] = "raw"
     #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
     destinationaddress: Receiver = ""
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts have a fee currency.
@@ -98,6 +103,8 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
     from scenarioctl.actions.drafting import require_check
 
     given = [name for name in (*_TRANSFER, "relayer_fee") if getattr(request, name) != ""]
+    if request.unit != "raw":
+        given.append("unit")
     if request.tx and given:
         raise InvalidRequest(
             field="tx",
@@ -132,7 +139,8 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
             )
     if request.chain:
         raise InvalidRequest(field="chain", problem="belongs to tx; a transfer has sourchain and destchain")
-    return await draft_requested(app, request, sender)
+    unit = read_choice(request.unit, field="unit", choices=UNITS)
+    return await draft_requested(app, request, sender, in_tokens=unit == "tokens")
 
 
 async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
