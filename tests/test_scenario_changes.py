@@ -550,7 +550,35 @@ class TestReplacing:
 
         assert (ended.code, ended.err.splitlines()[1]) == (0, says("problem", "scenario show"))
         assert (refused.code, refused.err) == (2, says("--as json", "action_g00003", id=rent).printed)
-        assert diagram == json.loads(text)
+        assert diagram == {**json.loads(text), "name": "Rent"}
+
+    @pytest.mark.parametrize("form", ["flow", "json"])
+    def test_name_and_tags_stay_unless_they_are_given(
+        self, scenarioctl: Run, rent: str, tmp_path: Path, form: str
+    ) -> None:
+        def labels() -> tuple[str, list[str]]:
+            found = shown(scenarioctl, rent)
+            return found.get("name", ""), found.get("tags", [])
+
+        ok(scenarioctl("scenario", "tag", rent, "treasury"))
+        steps = [{"type": "delay", "seconds": 60}]
+        flow = json.dumps({"steps": steps})
+        if form == "json":
+            drawing = ok(scenarioctl("create", "flow", *self.written(tmp_path, flow))).strip()
+            flow = ok(scenarioctl("scenario", "export", drawing, "--as", "json"))
+        ok(self.edit(scenarioctl, tmp_path, rent, flow))
+        kept = labels()
+        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({"name": "Lease", **json.loads(flow)})))
+        renamed = labels()
+        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({**json.loads(flow), "name": "", "tags": []})))
+
+        assert kept == ("Rent", ["treasury"])
+        assert renamed == ("Lease", ["treasury"])
+        assert labels() == ("", [])
+
+    def written(self, folder: Path, text: str) -> tuple[str, str, str]:
+        (folder / "flow.json").write_text(text)
+        return str(folder / "flow.json"), "--syntax", "json"
 
     def test_a_flow_that_would_be_too_large_is_written_as_a_diagram(
         self, scenarioctl: Run, rent: str, tmp_path: Path

@@ -239,7 +239,10 @@ def _indented(document: Document) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaceScenario:
-    """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts."""
+    """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts.
+
+    It keeps its name and its tags too, unless the new version has a name or tags; empty ones remove them.
+    """
 
     id: ScenarioName
     #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
@@ -294,8 +297,8 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
     return Result(answer=answer, notes=notes, warnings=warnings)
 
 
-def _read_content(content: object) -> dict[str, Any] | str:
-    """Return a diagram or a flow in JSON as an object, and a flow in TOML as its text."""
+def _read_content(content: object) -> dict[str, Any]:
+    """Return a diagram or a flow as an object."""
     if isinstance(content, str):
         text = content.strip()
         if text.startswith("{"):
@@ -306,7 +309,9 @@ def _read_content(content: object) -> dict[str, Any] | str:
 
             content = read_import(text, field="content")
         else:
-            return content
+            from scenarioctl.actions.flow_files import parse_flow
+
+            content = parse_flow(content)
     if not isinstance(content, dict):
         raise InvalidRequest(
             field="content", problem=f"is {name_of(content)}", expected="a flow file or a diagram"
@@ -315,10 +320,12 @@ def _read_content(content: object) -> dict[str, Any] | str:
 
 
 async def _judge(
-    app: Application, content: dict[str, Any] | str, former: Diagram
+    app: Application, content: dict[str, Any], former: Diagram
 ) -> tuple[Document, tuple[str, ...], tuple[str, ...]]:
     """Return the new document, notes and warnings; the former document if it says the same."""
-    if isinstance(content, dict) and "nodes" in content:
+    labels: dict[str, Any] = {"name": former.name, "tags": list(former.tags)}
+    content |= {key: value for key, value in labels.items() if value and key not in content}
+    if "nodes" in content:
         from scenarioctl.actions.problems import find_problems
 
         diagram = await app.aside(read_diagram, content, field="content")

@@ -429,7 +429,7 @@ export class Editor {
   async store() {
     const flow = writeFlow(this.state);
     const answer = this.id
-      ? await post("/api/scenario/replace", { id: this.id, content: flow, revision: this.revision }, this.signal)
+      ? await post("/api/scenario/replace", { id: this.id, content: { name: "", tags: [], ...flow }, revision: this.revision }, this.signal)
       : await post("/api/create/flow", { flow }, this.signal);
     this.forget();
     if (answer.warnings.length) say(`Warning: ${answer.warnings.join("; ")}`);
