@@ -203,7 +203,7 @@ def test_the_api_has_it_too_where_one_process_has_both(served: Serving, stored: 
         ("?id=nope", 404, says("scenario", "nope")),
         ("?after=x", 422, says("x", "event")),
         ("?after=-1.2", 422, says("-1.2", "event")),
-        ("?job=x", 422, says("field", "job")),
+        ("?jobs=x", 422, says("field", "jobs")),
     ],
 )
 def test_what_cannot_be_followed_is_said_before_the_stream_begins(

@@ -48,7 +48,8 @@ class Value:
     spellings: tuple[str, ...] = ()
     #: Few need it: the help of commands only names its option.
     rare: bool = False
-    #: Other names of the field in JSON and query strings.
+    #: The name of the field in JSON and query strings, if it isn't that in the code; other names that it is taken by.
+    public: str = ""
     also: tuple[str, ...] = ()
     #: What errors call a value, if not by the name of the field.
     called: tuple[str, ...] = ()
@@ -88,9 +89,16 @@ Receiver = Annotated[
         spellings=("--receiver", "--destination-address", "--destinationaddress"),
     ),
 ]
-ScenarioName = Annotated[str, Value("ID", is_stored=True, called=("scenario", "id", "job"))]
-JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=("scenario", "id", "job"))]
-JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB", called=("scenario", "id"))]
+_CALLED = ("scenario", "id", "job")
+ScenarioName = Annotated[str, Value("ID", is_stored=True, called=_CALLED)]
+JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
+JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
+_ALSO = ("scenario_id", "scenarioid", "job")
+#: The same in operations that the original interface hasn't, where it has one name.
+OwnScenarioName = Annotated[str, Value("ID", is_stored=True, public="scenario", also=_ALSO, called=_CALLED)]
+OwnJobName = Annotated[
+    str, Value("ID", is_stored=True, complete="JOB", public="scenario", also=_ALSO, called=_CALLED)
+]
 StepName = Annotated[int | str, Value("N")]
 Count = Annotated[int | str, Value("N")]
 DraftNumber = Annotated[int | str, Value("SEQ")]
@@ -130,8 +138,6 @@ class FieldRow(TypedDict):
     is_stored: NotRequired[bool]
     option: NotRequired[str]
     spellings: NotRequired[Sequence[str]]
-    also: NotRequired[Sequence[str]]
-    called: NotRequired[Sequence[str]]
     rare: NotRequired[bool]
     off: NotRequired[str]
     repeats: NotRequired[bool]
@@ -160,25 +166,40 @@ def field_rows(request_type: type) -> Sequence[FieldRow]:
         row |= {
             key: given
             for key, given in vars(value).items()
-            if key != "unit" and given not in ((), "", False, None)
+            if key in FieldRow.__annotations__ and key != "unit" and given not in ((), "", False, None)
         }
         rows.append(cast("FieldRow", row))
     return rows
 
 
 @cache
+def field_values(request_type: type) -> Mapping[str, Value]:
+    """Return what the values of each field of a request are."""
+    hints = get_type_hints(request_type, include_extras=True)
+    return {each.name: next(_values_in(hints[each.name]), Value()) for each in fields(request_type)}
+
+
 def stored_fields(request_type: type) -> tuple[str, ...]:
     """Return the fields of a request that name stored scenarios."""
-    hints = get_type_hints(request_type, include_extras=True)
-    return tuple(name for name, hint in hints.items() if any(value.is_stored for value in _values_in(hint)))
+    return tuple(name for name, value in field_values(request_type).items() if value.is_stored)
+
+
+@cache
+def public_names(request_type: type) -> Mapping[str, str]:
+    """Return the fields of a request, each with its name in JSON."""
+    return {name: value.public or name for name, value in field_values(request_type).items()}
 
 
 @cache
 def field_aliases(request_type: type) -> Mapping[str, str]:
-    """Return the other names of fields of a request, each with the field."""
-    rows = field_rows(request_type)
-    names = {row["name"] for row in rows}
-    return {other: row["name"] for row in rows for other in row.get("also", ()) if other not in names}
+    """Return the other names by which JSON may name fields of a request, each with the name in JSON."""
+    public = public_names(request_type)
+    return {
+        other: public[name]
+        for name, value in field_values(request_type).items()
+        for other in (name, *value.also)
+        if other not in public.values()
+    }
 
 
 @contextmanager
@@ -188,9 +209,9 @@ def naming_fields(request_type: type, sent: object) -> Iterator[None]:
         yield
     except ScenarioctlError as error:
         head, rest = re.match(r"(\w*)(.*)", error.field, re.DOTALL).groups()  # type: ignore[union-attr]
-        aliases, rows = field_aliases(request_type), field_rows(request_type)
-        meant = [row["name"] for row in rows if row["name"] == aliases.get(head, head)]
-        meant += [row["name"] for row in rows if head in row.get("called", ())]
+        aliases, public = field_aliases(request_type), public_names(request_type)
+        meant = [name for name in public.values() if name == aliases.get(head, head)]
+        meant += [public[name] for name, each in field_values(request_type).items() if head in each.called]
         given = sent if isinstance(sent, dict) else {}
         spelled = [
             each

@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule, while_waiting
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.model.request_fields import JobName
+from scenarioctl.model.request_fields import OwnJobName, OwnScenarioName
 from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.rows import DAMAGED
@@ -40,7 +40,7 @@ class Planned(TypedDict):
 class PauseJob:
     """Pause a job until it is resumed. A run in progress ends; schedule, log, counts and drafts stay."""
 
-    id: JobName
+    id: OwnJobName
 
 
 async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
@@ -64,7 +64,7 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
 class ResumeJob:
     """Resume a paused job. The next run is at the next time of its schedule. Runs that were due in the meantime are skipped."""
 
-    id: JobName
+    id: OwnJobName
 
 
 async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
@@ -96,6 +96,8 @@ class RescheduleJob(ScheduledJob):
     Planned times lie on the grid of the former ones. Another time ends a run that waits for a webhook or a delay. Any other run in
     progress, and one that is due already, are not affected.
     """
+
+    id: OwnScenarioName
 
 
 async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Planned]:

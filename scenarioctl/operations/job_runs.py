@@ -9,7 +9,7 @@ from scenarioctl.errors import NotFound, shorten
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_fields import Cursor, JobName
+from scenarioctl.model.request_fields import Cursor, OwnJobName
 from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 
@@ -79,7 +79,7 @@ class LastRun(TypedDict):
 class ListRuns(PageFields):
     """List the finished runs of a job, newest first, a page at a time."""
 
-    id: JobName
+    id: OwnJobName
     #: Continue after the page that returned this cursor.
     after: Cursor = ""  # type: ignore[assignment]  # a number too
 

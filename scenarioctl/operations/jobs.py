@@ -22,7 +22,16 @@ from scenarioctl.model.jobs import (
     stopping,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
-from scenarioctl.model.request_fields import Count, Duration, JobName, JobNames, ScenarioName, Value
+from scenarioctl.model.request_fields import (
+    Count,
+    Duration,
+    JobName,
+    JobNames,
+    OwnJobName,
+    OwnScenarioName,
+    ScenarioName,
+    Value,
+)
 from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
@@ -216,7 +225,7 @@ class MempoolRow(TypedDict):
 class RunJob:
     """Run a scenario once, now, and wait until it ends."""
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: End the run if it takes longer. Default: the setting run_seconds (1h).
     timeout: Duration = ""
 
@@ -294,7 +303,7 @@ async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, a
 class JobStatus:
     """Show the state of a job and its last runs."""
 
-    id: JobName
+    id: OwnJobName
 
 
 class JobDetails(JobRow):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from scenarioctl.application import Application
-from scenarioctl.model.request_fields import ScenarioName
+from scenarioctl.model.request_fields import OwnScenarioName
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     check_form,
@@ -26,7 +26,7 @@ class BatchScenario(CheckableFields):
     (Utility.batch_all). `check` simulates the batch as a whole, to where each transfer arrives.
     """
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.
     yes: bool = False
 

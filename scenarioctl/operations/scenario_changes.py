@@ -20,7 +20,7 @@ from scenarioctl.model.diagram import (
 )
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
-from scenarioctl.model.request_fields import ScenarioName, Syntax, Value
+from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
 from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, read_label, store_new
@@ -51,7 +51,7 @@ class Labels(TypedDict):
 class RenameScenario:
     """Give a scenario a name, for lists, pictures and searches. An empty name removes it."""
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: Up to 200 characters; empty removes the name.
     name: str
 
@@ -65,7 +65,7 @@ async def rename_scenario(app: Application, request: RenameScenario) -> Result[L
 class TagScenario:
     """Add tags to a scenario and remove some; without either, show its tags."""
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: Words to add, without spaces and commas.
     tags: Annotated[tuple[str, ...], Value("TAG")] = ()
     #: Remove this tag; may be repeated.
@@ -115,7 +115,7 @@ def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram
 class DuplicateScenario:
     """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get new addresses."""
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: Name of the copy. Default: the name of the scenario, followed by (copy), if it has one.
     name: str | None = None
 
@@ -169,7 +169,7 @@ def _with_new_webhooks(diagram: Diagram) -> tuple[dict[str, Any], list[str]]:
 class ScenarioFlow:
     """Write a scenario as a flow file, as `scenario edit` opens it."""
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: Syntax of the file: `toml` (default) or `json`.
     syntax: Syntax = "toml"
     #: Write the diagram as JSON if a flow file cannot hold it.
@@ -244,7 +244,7 @@ class ReplaceScenario:
     It keeps its name and its tags too, unless the new version has a name or tags; empty ones remove them.
     """
 
-    id: ScenarioName
+    id: OwnScenarioName
     #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
     content: Annotated[Any, Value("CONTENT", called=("flow", "diagram"))]
     #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it is.

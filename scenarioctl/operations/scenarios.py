@@ -10,7 +10,7 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_fields import ChainName, ScenarioName, StepName, Value
+from scenarioctl.model.request_fields import ChainName, OwnScenarioName, ScenarioName, StepName, Value
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
@@ -312,7 +312,7 @@ def _labels(name: str, tags: Sequence[str]) -> _MaybeLabeled:
 class ShowScenario:
     """Show the steps of a scenario and their problems."""
 
-    id: ScenarioName
+    id: OwnScenarioName
 
 
 class StepText(TypedDict):
@@ -468,7 +468,7 @@ def _write_share(stored: StoredScenario) -> str:
 class DeleteScenario:
     """Remove a scenario from the store."""
 
-    id: ScenarioName
+    id: OwnScenarioName
 
 
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:

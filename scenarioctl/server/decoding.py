@@ -11,7 +11,7 @@ import msgspec
 
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_digits
-from scenarioctl.model.request_fields import field_aliases
+from scenarioctl.model.request_fields import field_aliases, public_names
 from scenarioctl.server.endpoints import Endpoint
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -41,15 +41,14 @@ class Shape:
 
 def shapes_of(request_type: type) -> dict[str, Shape]:
     """Return the fields of *request_type*, by name and in order."""
-    hints = get_type_hints(request_type)
+    hints, names = get_type_hints(request_type), public_names(request_type)
     found: dict[str, Shape] = {}
     for each in fields(request_type):
         kinds, nullable = _kinds(hints[each.name])
         required = each.default is MISSING and each.default_factory is MISSING
         default = None if each.default is MISSING else each.default
-        found[each.name] = Shape(
-            name=each.name, kinds=kinds, required=required, nullable=nullable, default=default
-        )
+        name = names[each.name]
+        found[name] = Shape(name=name, kinds=kinds, required=required, nullable=nullable, default=default)
     return found
 
 
@@ -71,6 +70,10 @@ class Decoder:
         self._known = frozenset(self.given)
         self._needed = frozenset(name for name, shape in self.given.items() if shape.required)
         self._aliases = field_aliases(request_type)
+        #: Name in JSON -> field, where they differ.
+        self._renamed = {
+            public: name for name, public in public_names(request_type).items() if public != name
+        }
 
     def decode(self, body: Any, parameters: Mapping[str, str]) -> Any:
         """Return the request in *body*, a JSON value, and the path's *parameters*, or raise InvalidRequest."""
@@ -128,7 +131,7 @@ class Decoder:
 
     def _make(self, given: Mapping[str, Any]) -> Any:
         try:
-            return msgspec.convert(given, self.request_type)
+            return self._convert(given)
         except msgspec.ValidationError:
             pass
         # Accept 1e10 for 10000000000: it was parsed exactly.
@@ -137,9 +140,14 @@ class Decoder:
             for name, value in given.items()
         }
         try:
-            return msgspec.convert(given, self.request_type)
+            return self._convert(given)
         except msgspec.ValidationError as error:
             self._explain(given, str(error))
+
+    def _convert(self, given: Mapping[str, Any]) -> Any:
+        if self._renamed:
+            given = {self._renamed.get(name, name): value for name, value in given.items()}
+        return msgspec.convert(given, self.request_type)
 
     def _explain(self, given: Mapping[str, Any], reason: str) -> None:
         for name, value in given.items():

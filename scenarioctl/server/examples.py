@@ -63,7 +63,7 @@ EXAMPLES: Mapping[str, Example] = {
             }
         },
     ),
-    "scenario_batches.batch_scenario": Example({"id": "Xq3b9LmZt"}),
+    "scenario_batches.batch_scenario": Example({"scenario": "Xq3b9LmZt"}),
     "creation.create_scenario": Example(
         {
             "source_chain": "assetHub",
@@ -156,22 +156,22 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "scenarios.list_scenarios": Example({"limit": 10, "chain": "hydraDx"}),
-    "scenarios.show_scenario": Example({"id": "Xq3b9LmZt"}),
+    "scenarios.show_scenario": Example({"scenario": "Xq3b9LmZt"}),
     "previews.preview_flow": Example({"flow": _FLOW, "format": "svg"}),
     "scenario_changes.scenario_flow": Example(
-        {"id": "Xq3b9LmZt"},
+        {"scenario": "Xq3b9LmZt"},
         {"id": "Xq3b9LmZt", "revision": "9b7364f9044372ef", "form": "flow", "text": _FLOW},
     ),
     "scenario_changes.replace_scenario": Example(
-        {"id": "Xq3b9LmZt", "content": _FLOW},
+        {"scenario": "Xq3b9LmZt", "content": _FLOW},
         {"id": "Xq3b9LmZt", "revision": "7caf37d8ab5d8b02", "changed": True, "summary": "delay"},
     ),
     "scenario_changes.rename_scenario": Example(
-        {"id": "Xq3b9LmZt", "name": "Monthly rent"},
+        {"scenario": "Xq3b9LmZt", "name": "Monthly rent"},
         {"id": "Xq3b9LmZt", "name": "Monthly rent", "tags": [], "revision": "9b7364f9044372ef"},
     ),
     "scenario_changes.tag_scenario": Example(
-        {"id": "Xq3b9LmZt", "tags": ["treasury", "monthly"], "remove": ["draft"]},
+        {"scenario": "Xq3b9LmZt", "tags": ["treasury", "monthly"], "remove": ["draft"]},
         {
             "id": "Xq3b9LmZt",
             "name": "Monthly rent",
@@ -180,10 +180,10 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "scenario_changes.duplicate_scenario": Example(
-        {"id": "Xq3b9LmZt", "name": "Rent of the second office"}, {"id": "7dF2kQw0P"}
+        {"scenario": "Xq3b9LmZt", "name": "Rent of the second office"}, {"id": "7dF2kQw0P"}
     ),
     "scenarios.delete_scenario": Example(
-        {"id": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
+        {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
     ),
     "scenarios.import_scenario": Example({"url": _DIAGRAM}, {"success": True, "shortUrl": "Xq3b9LmZt"}),
     "scenarios.export_scenario": Example({"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}),
@@ -230,14 +230,14 @@ EXAMPLES: Mapping[str, Example] = {
         {"id": "Xq3b9LmZt", "every": "12h"}, {"success": True, "result": "Job started"}
     ),
     "jobs.stop_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job stopped"}),
-    "job_changes.pause_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}),
-    "job_changes.resume_job": Example({"id": "Xq3b9LmZt"}),
-    "job_changes.reschedule_job": Example({"id": "Xq3b9LmZt", "every": "30m"}),
-    "jobs.run_job": Example({"id": "Xq3b9LmZt"}),
+    "job_changes.pause_job": Example({"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}),
+    "job_changes.resume_job": Example({"scenario": "Xq3b9LmZt"}),
+    "job_changes.reschedule_job": Example({"scenario": "Xq3b9LmZt", "every": "30m"}),
+    "jobs.run_job": Example({"scenario": "Xq3b9LmZt"}),
     "jobs.list_jobs": Example({"state": "running"}),
-    "jobs.job_status": Example({"id": "Xq3b9LmZt"}),
+    "jobs.job_status": Example({"scenario": "Xq3b9LmZt"}),
     "job_runs.list_runs": Example(
-        {"id": "Xq3b9LmZt", "limit": 1},
+        {"scenario": "Xq3b9LmZt", "limit": 1},
         {
             "runs": [
                 {

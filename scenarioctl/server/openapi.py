@@ -47,6 +47,8 @@ _TAGS = {
 }
 #: Event stream -> its tag.
 _STREAMS = {"events": "Jobs", "transaction_events": "Transactions"}
+#: Describes a field whose value another field has.
+ANOTHER_NAME = "Another spelling of"
 #: Errors of every path, before the handler runs.
 _COMMON_ERRORS = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
 _BODY_ERRORS = ("bad_json", "too_slow", "too_large", "unsupported_type")
@@ -218,14 +220,16 @@ def _body(request_type: type, in_path: Sequence[str], example: Mapping[str, Any]
 
 
 def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
-    """Add the other spellings of fields; of a field that is required, one spelling is."""
+    """Add the other names of fields; of a field that is required, one of its names is."""
     properties, required = schema["properties"], schema.get("required", [])
-    for alias, name in aliases.items():
-        if name in properties:
-            properties[alias] = {**properties[name], "description": f"Another spelling of {name}."}
-            if name in required:
-                required.remove(name)
-                schema["anyOf"] = [{"required": [name]}, {"required": [alias]}]
+    for name in {each: None for each in aliases.values() if each in properties}:
+        others = [alias for alias, each in aliases.items() if each == name]
+        properties |= {
+            other: {**properties[name], "description": f"{ANOTHER_NAME} {name}."} for other in others
+        }
+        if name in required:
+            required.remove(name)
+            schema["anyOf"] = [{"required": [each]} for each in (name, *others)]
 
 
 def _query_parameters(

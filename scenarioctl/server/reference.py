@@ -9,6 +9,8 @@ from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
+from scenarioctl.server.openapi import ANOTHER_NAME
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
@@ -99,9 +101,18 @@ def _fields(described: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         )
     body = _body(described)
     schema = body.get("schema", {})
+    required = {*schema.get("required", ()), *(each["required"][0] for each in schema.get("anyOf", ()))}
+    others: dict[str, list[str]] = {}
     for name, each in schema.get("properties", {}).items():
-        needed = "required, " if name in schema.get("required", ()) else ""
-        yield name, needed + _kind(each), each.get("description", "")
+        before, told, field = each.get("description", "").partition(ANOTHER_NAME)
+        if told and not before:
+            others.setdefault(field.strip(" ."), []).append(f"`{name}`")
+    spelled = {name for names in others.values() for name in names}
+    for name, each in schema.get("properties", {}).items():
+        if f"`{name}`" not in spelled:
+            needed = "required, " if name in required else ""
+            also = f" Also spelled {', '.join(others[name])}." if name in others else ""
+            yield name, needed + _kind(each), each.get("description", "") + also
 
 
 def _body(described: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_type_hints, is_typeddict
 
 import msgspec
 
-from scenarioctl.model.request_fields import FieldRow, field_notes, field_rows
+from scenarioctl.model.request_fields import FieldRow, field_notes, field_rows, public_names
 
 Schema = dict[str, Any]
 
@@ -24,17 +24,18 @@ def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict
 
 def request_schema(request_type: type, leave_out: Iterable[str] = ()) -> Schema:
     """Return the schema of a request without the fields in *leave_out*. null means that a field is left out."""
+    names = public_names(request_type)
     components = msgspec.json.schema_components([request_type], schema_hook=_text_schema)[1]
     schema = components[request_type.__name__]
-    required = [name for name in schema.get("required", ()) if name not in leave_out]
+    required = [names[name] for name in schema.get("required", ()) if name not in leave_out]
     properties = {
-        name: _field(each, required=name in required)
+        names[name]: _field(each, required=names[name] in required)
         for name, each in schema["properties"].items()
         if name not in leave_out
     }
     for row in field_rows(request_type):
-        if row["name"] in properties:
-            _declare(properties[row["name"]], row)
+        if names[row["name"]] in properties:
+            _declare(properties[names[row["name"]]], row)
     found = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": required} if required else found
 

@@ -17,7 +17,7 @@ from aiohttp import web
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits, read_number
-from scenarioctl.model.request_fields import JobName, naming_fields
+from scenarioctl.model.request_fields import OwnJobName, naming_fields
 from scenarioctl.operations.scenario_names import find_scenario
 from scenarioctl.operations.transaction_status import (
     TransactionStatus,
@@ -64,7 +64,7 @@ class FollowJobs:
     """Follow the log lines and drafts of jobs."""
 
     #: Only of this job; of all jobs if left out.
-    id: JobName | None = None
+    id: OwnJobName | None = None
     #: Start after the event with this id, or `now`; at the beginning if left out.
     after: str = ""
     #: Start with this many of the newest lines and of the newest drafts, at most 10000; with all if left out. `after` takes precedence.
