@@ -5,6 +5,7 @@ CI runs this file against the oldest supported version of aiohttp too.
 
 import asyncio
 import contextlib
+import json
 import resource
 import socket
 from collections.abc import AsyncIterator
@@ -17,7 +18,7 @@ from aiohttp import web
 from scenarioctl.config import Settings
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Acceptor, open_listeners
-from scenarioctl.server.servers import make_runner
+from scenarioctl.server.servers import connections_of, make_runner
 from tests.loops import each_loop
 from tests.messages import says
 
@@ -36,10 +37,9 @@ async def served(limits: Limits, *addresses: str) -> AsyncIterator[int]:
     """Serve on a free port, which is given, and at *addresses*, as the daemon does."""
     application = web.Application()
     application.router.add_get("/", answer)
-    runner = make_runner(application, limits)
+    runner = make_runner(application)
     await runner.setup()
-    assert runner.server is not None
-    acceptor = Acceptor(runner.server, limits)
+    acceptor = Acceptor(connections_of(runner, limits), limits)
     listeners = open_listeners(("127.0.0.1:0", *addresses), field="listen")
     for listener in listeners:
         await acceptor.listen(listener)
@@ -218,7 +218,11 @@ def test_what_is_no_http_is_refused_and_not_logged(sent: bytes, caplog: pytest.L
     head, _, body = asyncio.run(play()).partition(b"\r\n\r\n")
 
     assert head.splitlines()[0].endswith(b" 400 Bad Request")
-    assert b"Traceback" not in body
+    assert b"\r\nContent-Type: application/json" in head
+    answer = json.loads(body)
+    # Followed by aiohttp's reason.
+    assert answer == {"error": answer["error"], "code": "bad_request"}
+    assert answer["error"].startswith("the request is not valid HTTP: ")
     assert caplog.text == ""
 
 

@@ -8,7 +8,7 @@ which this module gives:
 - a restart loses no request: connections in the accept queue are accepted before the daemon stops listening, and
   the daemon waits for requests that are being sent.
 
-It relies on one documented property of aiohttp: `web.Server` is a protocol factory for `loop.create_server`. A
+It relies on one property of aiohttp: a `web.RequestHandler` is the protocol of a connection of `loop.create_server`. A
 ClientConnection wraps each of these protocols. Everything else is asyncio.
 """
 
@@ -21,13 +21,11 @@ import select
 import socket
 import stat
 import time
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
-
-from aiohttp import web
 
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.server.access import is_loopback, peer_of
@@ -350,8 +348,9 @@ _DRAIN = 2.0
 class Acceptor:
     """Accepts the connections of one server."""
 
-    def __init__(self, server: web.Server, limits: Limits) -> None:
-        self._server = server
+    def __init__(self, connect: Callable[[], asyncio.Protocol], limits: Limits) -> None:
+        #: Makes aiohttp's protocol of a connection.
+        self._connect = connect
         self.limits = limits
         self._listening: list[tuple[ListeningSocket, asyncio.Server]] = []
         self.connections: set[ClientConnection] = set()
@@ -360,7 +359,7 @@ class Acceptor:
         """Start to accept connections at *listener*."""
         # A duplicate, since asyncio closes the socket that it is given.
         accepting = await asyncio.get_running_loop().create_server(
-            lambda: ClientConnection(self, self._server()), sock=listener.socket.dup(), backlog=BACKLOG
+            lambda: ClientConnection(self, self._connect()), sock=listener.socket.dup(), backlog=BACKLOG
         )
         self._listening.append((listener, accepting))
 

@@ -104,7 +104,7 @@ def _shown(path: str) -> str:
 log = logging.getLogger("scenarioctl.http")
 
 #: Headers of every response, unless it has its own.
-_COMMON = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+COMMON_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Server": "scenarioctl"}
 #: Headers of the response to a CORS preflight.
 _PREFLIGHT = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, Last-Event-ID",
@@ -192,8 +192,9 @@ class RequestPipeline:
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the headers of every response; a handler of aiohttp's `on_response_prepare` signal."""
         headers = response.headers
-        headers["Server"] = "scenarioctl"
-        for name, value in _COMMON.items():
+        # aiohttp has set its own.
+        headers["Server"] = COMMON_HEADERS["Server"]
+        for name, value in COMMON_HEADERS.items():
             headers.setdefault(name, value)
         headers["X-Request-Id"] = request[_ID]
         if "Origin" in request.headers:

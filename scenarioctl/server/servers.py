@@ -3,13 +3,16 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
+from aiohttp.http_exceptions import InvalidURLError, LineTooLong
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
+from scenarioctl.errors import BadRequest
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import expect_nothing
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
@@ -18,7 +21,8 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Acceptor, ListeningSocket
 from scenarioctl.server.metrics import Metrics, StoreMetrics, figures_of
 from scenarioctl.server.pages import page_file_routes, page_routes
-from scenarioctl.server.pipeline import Paths, RequestPipeline
+from scenarioctl.server.pipeline import COMMON_HEADERS, Paths, RequestPipeline
+from scenarioctl.server.responses import error_response
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 #: Limits of a request's header: bytes of a line, and number of lines.
 LINE_MAX = 16 * 1024
 HEADERS_MAX = 100
+#: Behind the reason in a message of aiohttp about what isn't HTTP.
+_REASON_END = re.compile(r":?\s*\n|: b")
 #: Seconds for reading the rest of a refused body, so that the client receives the error.
 _LINGERING = 3.0
 #: Seconds between checks whether all requests have finished.
@@ -44,10 +50,10 @@ class HttpServers:
 
     async def listen(self, server: str, listeners: Iterable[ListeningSocket]) -> None:
         """Serve *server*, `api` or `worker`, at *listeners*."""
-        runner = make_runner(build_application(server, self.context), self.context.limits)
+        limits = self.context.limits
+        runner = make_runner(build_application(server, self.context))
         await runner.setup()
-        assert runner.server is not None  # noqa: S101 - setup() has set it
-        acceptor = Acceptor(runner.server, self.context.limits)
+        acceptor = Acceptor(connections_of(runner, limits), limits)
         self._running.append((runner, acceptor))
         for listener in listeners:
             await acceptor.listen(listener)
@@ -72,14 +78,24 @@ class HttpServers:
         return bool(busy) or any(acceptor.is_busy() for _, acceptor in self._running)
 
 
-def make_runner(application: web.Application, limits: Limits) -> web.AppRunner:
-    """Return a runner of *application* with our limits for request headers."""
+def make_runner(application: web.Application) -> web.AppRunner:
+    """Return a runner of *application*."""
     return web.AppRunner(
         application,
-        access_log=None,
-        logger=_quiet_logger(),
         handler_cancellation=True,
         shutdown_timeout=_CLOSING,
+    )
+
+
+def connections_of(runner: web.AppRunner, limits: Limits) -> Callable[[], web.RequestHandler]:
+    """Return what makes the protocol of each connection to *runner*, which is set up, with our limits for request headers."""
+    assert runner.server is not None  # noqa: S101 - setup() has set it
+    return partial(
+        _Connection,
+        runner.server,
+        loop=asyncio.get_running_loop(),
+        access_log=None,  # type: ignore[arg-type]
+        logger=_quiet_logger(),
         # Time for a complete header, from the opening of the connection or the last response.
         keepalive_timeout=limits.seconds,
         lingering_time=_LINGERING,
@@ -89,6 +105,32 @@ def make_runner(application: web.Application, limits: Limits) -> web.AppRunner:
         # Compressed bodies are refused: one could expand a thousandfold.
         auto_decompress=False,
     )
+
+
+class _Connection(web.RequestHandler):
+    """The protocol of a connection, whose requests that aren't HTTP get an error as JSON too."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        # It logs, and raises if a response has begun.
+        said = super().handle_error(request, status, exc, message)
+        if not 400 <= status < 500:
+            return said
+        # The rest of the message repeats bytes of the request.
+        reason = _REASON_END.split(message or "", maxsplit=1)[0]
+        if isinstance(exc, LineTooLong):
+            reason = f"a line of its head has more than {LINE_MAX} bytes"
+        elif isinstance(exc, InvalidURLError):
+            reason = "its URL is malformed"
+        response = error_response(BadRequest(f"the request is not valid HTTP: {reason}"), "")
+        response.headers.update(COMMON_HEADERS)
+        response.force_close()
+        return response
 
 
 def build_servers(
