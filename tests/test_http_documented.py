@@ -238,7 +238,7 @@ def test_9_a_chain_is_queried(connected: Any) -> None:
     )
 
     # `result` is what the interface documents.
-    assert result == {"result": "10000000000", "asked": 1, "human": "1 DOT"}
+    assert result == {"result": "10000000000", "value": "10000000000", "asked": 1, "human": "1 DOT"}
 
 
 @pytest.mark.parametrize("path", ["/api/chain/Broadcast", "/api/chain/broadcast"])

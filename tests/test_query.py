@@ -154,10 +154,15 @@ def test_amounts_are_told_in_whole_tokens_where_their_asset_is_known(ask: Ask) -
     )
     assert asked_as_json(ask, "polkadot", issued, "Balances", "Total_Issuance")["human"] == "2 DOT"
     usdt = asked_as_json(ask, "assetHub", held, "Assets", "Account", "1984", BOB)
-    assert usdt == {"result": HELD_TEXT, "asked": 1, "human": "balance 0.000007 USDt"}
+    assert usdt == {
+        "result": HELD_TEXT,
+        "value": json.loads(HELD_TEXT),
+        "asked": 1,
+        "human": "balance 0.000007 USDt",
+    }
     # Nobody knows the decimals of that one, and a list of accounts has no single amount.
     unknown = asked_as_json(ask, "assetHub", held, "Assets", "Account", "4242", BOB)
-    assert unknown == {"result": HELD_TEXT, "asked": 1}
+    assert unknown == {"result": HELD_TEXT, "value": json.loads(HELD_TEXT), "asked": 1}
     assert "human" not in asked_as_json(ask, "assetHub", held, "Assets", "Account", "1984")
 
 
@@ -177,7 +182,16 @@ def test_json_is_the_documented_answer(ask: Ask) -> None:
     with Node(answers("polkadot", {prefix("System", "Number"): "0x14000000"})) as node:
         ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--json")
 
-    assert answer(ended) == '{"result": "20", "asked": 1}'
+    assert answer(ended) == '{"result": "20", "value": "20", "asked": 1}'
+
+
+def test_a_field_of_the_result_is_found_in_its_text_and_in_its_value(ask: Ask) -> None:
+    account = {prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)}
+
+    for path in ("result.data.free", "value.data.free"):
+        with Node(answers("polkadot", account)) as node:
+            ended = ask(node, "polkadot", "query", "polkadot", "system", "account", BOB, "--field", path)
+        assert answer(ended) == "15000000000"
 
 
 def test_what_is_absent_is_null_where_optional_and_the_default_elsewhere(ask: Ask) -> None:

@@ -151,13 +151,13 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)
     running.add_entry(STEP, node, chain=query.chain.name, tx=text, human=human)
-    running.data.add(DATA, _read_answer(text), node=node.id)
+    running.data.add(DATA, read_answer(text), node=node.id)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     running.say(f"Query of {query.chain.name} answered: {shown}")
 
 
-def _read_answer(text: str) -> Any:
-    """Return an answer for placeholders: a list or an object parsed, anything else as text."""
+def read_answer(text: str) -> Any:
+    """Return an answer as JSON: a list or an object parsed, anything else as text."""
     if text[:1] not in ("{", "["):
         return text
     from scenarioctl.formats.documents import parse_json

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scenarioctl.errors import InvalidRequest, shorten, suggest
 def find_values(answer: Mapping[str, Any], path: str) -> list[Any]:
     """Return the value at *path*, like `result.0.date`; `*` stands for each value of a list or object.
 
-    The first name may also be one in the object that the answer wraps.
+    The first name may also be one in the object that the answer wraps. A text on the way may be JSON.
     """
     first = path.partition(".")[0]
     inner = next((value for value in answer.values() if isinstance(value, Mapping)), {})
@@ -27,6 +28,9 @@ def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
     if not names:
         return [value]
     name, rest = names[0], names[1:]
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     if isinstance(value, Mapping):
         if name == "*":
             return [found for each in value.values() for found in _find(each, rest, path)]

@@ -39,16 +39,18 @@ class QueryResult(TypedDict):
     asked: NotRequired[Literal[1]]
     #: Text or a number as it is; everything else as compact JSON with every integer as text.
     result: str
+    #: The same as JSON.
+    value: Any
     #: The amounts in it in whole tokens, like `free 1.5 DOT`; left out if none is known.
     human: NotRequired[str]
 
 
 async def query_chain(app: Application, request: QueryChain) -> Result[QueryResult]:
-    from scenarioctl.actions.chain_query import ask, whole_tokens
+    from scenarioctl.actions.chain_query import ask, read_answer, whole_tokens
 
     query = read_request(app, request)
     answered = await ask(app, query, limit=entry_limit(request.limit))
-    answer: QueryResult = {"result": answered.text}
+    answer: QueryResult = {"result": answered.text, "value": read_answer(answered.text)}
     if not app.settings.offline:
         answer["asked"] = 1
     if human := whole_tokens(app, query, answered.text):

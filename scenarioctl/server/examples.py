@@ -123,7 +123,7 @@ EXAMPLES: Mapping[str, Example] = {
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
-        {"result": "26000000", "asked": 1},
+        {"result": "26000000", "value": "26000000", "asked": 1},
     ),
     "broadcasts.broadcast": Example(
         {"chain": "polkadot", "tx": _SIGNED}, {"status": "broadcasted", "hash": _HASH}
