@@ -99,6 +99,22 @@ def test_of_a_symbol_each_chains_canonical_asset_comes_first(scenarioctl: Run) -
     assert {row["symbol"].lower() for row in shown} == {"usdt"}
 
 
+def test_a_symbol_is_a_card_of_the_asset_that_it_means(scenarioctl: Run) -> None:
+    lines = ok(scenarioctl("asset", "show", "USDT")).splitlines()
+    facts = {line[:19].strip(): line[21:] for line in lines}
+
+    assert len(lines) == 12
+    assert facts["asset"] == "USDt, Tether USD"
+    assert facts["id"] == "1984 on assetHub"
+    assert facts["existential deposit"] == "0.01 USDt (10000 raw)"
+    assert facts["elsewhere"].startswith("10 on hydraDx, ")
+    # What `elsewhere` has is no other asset.
+    assert "10 on hydraDx" not in facts["also"]
+    assert facts["also"].endswith("0xdac17f958d…c13d831ec7 on ethereum")
+    assert facts["look-alikes"].startswith("202406 on assetHub, ")
+    assert facts["look-alikes"].endswith("more; name one by its id")
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

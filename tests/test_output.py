@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from scenarioctl.cli.options import GLOBAL_OPTIONS
+from scenarioctl.cli.output import draw_table
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.test_cli import CREATE_REMARK, CREATE_SWAP, OMNIPOOL_NOTE, OMNIPOOL_WARNING, PROGRAM, ok
@@ -561,3 +563,50 @@ def test_followed_drafts_go_past_the_pager(scenarioctl: Run, tmp_path: Path) -> 
 def _in_kathmandu(moment: str) -> str:
     there = datetime.fromisoformat(moment[:19]) + timedelta(hours=5, minutes=45)
     return f"{there:%Y-%m-%d %H:%M:%S}"
+
+
+ROWS = (
+    ("assetHub", "1984", "0/PalletInstance(50)/GeneralIndex(1984)", "Tether USD"),
+    ("hydraDx", "0x" + "1f" * 20, None, "a name with « and 漢字 of several words"),
+)
+COLUMNS = ("chain", "id", "location", "name")
+
+
+def laid_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    draw_table(COLUMNS, ROWS)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("width", [64, 80, 200])
+def test_a_table_fits_the_screen_and_breaks_no_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    lines = laid_out(monkeypatch, capsys, width)
+    words = [piece for line in lines for piece in line.replace("/", "/ ").split()]
+
+    assert max(map(cell_len, lines)) <= width
+    assert lines[0].split() == list(COLUMNS)
+    for row in ROWS:
+        for cell in row:
+            if cell and not cell.startswith("0x"):
+                assert set(cell.replace("/", "/ ").split()) <= set(words)
+    assert "0x1f1f1f1f1f…1f1f1f1f1f" in words
+    assert (len(lines) == 1 + len(ROWS)) is (width == 200)
+
+
+def test_a_table_that_would_break_words_is_shown_row_by_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert laid_out(monkeypatch, capsys, 50) == [
+        "chain     assetHub",
+        "id        1984",
+        "location  0/PalletInstance(50)/GeneralIndex(1984)",
+        "name      Tether USD",
+        "",
+        "chain  hydraDx",
+        "id     0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f",
+        "name   a name with « and 漢字 of several words",
+    ]

@@ -1,15 +1,15 @@
 """`scenarioctl asset`, `balance` and `address`: what is known of assets, and what accounts hold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import click
 
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import perform, print_answer, print_table
+from scenarioctl.cli.execution import emit, perform, print_answer, print_table
 from scenarioctl.cli.options import argument
-from scenarioctl.cli.output import draw_facts, draw_table, say
+from scenarioctl.cli.output import draw_facts, draw_table, say, shorten_middle
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -70,57 +70,53 @@ def show(chain: str, asset: str) -> None:
     ASSET is an id, a symbol, `native`, or a location like 1/Here. Without CHAIN, every chain that has such an asset is shown.
     """
     result = perform(chain=chain if asset else "", asset=asset or chain)
-    print_answer(result, draw=lambda: _draw(result.answer["assets"]))
+    emit(result.answer, lambda: _draw(result.answer["assets"]))
+
+
+#: As many other assets are named.
+_NAMED = 4
 
 
 def _draw(assets: list[Mapping[str, Any]]) -> None:
-    if len(assets) == 1:
-        draw_facts(_facts(assets[0]))
-        return
-    draw_table(
-        ("chain", "id", "symbol", "name", "decimals", "canonical", "elsewhere", "can be sent to"),
-        (
-            (
-                *(row[key] or None for key in ("chain", "id", "symbol", "name")),
-                row["decimals"],
-                _canonical(row),
-                _elsewhere(row) or None,
-                ", ".join(row["sends_to"]) or None,
-            )
-            for row in assets
-        ),
+    first, *others = assets
+    elsewhere = {(each["chain"], each["id"]) for each in first["elsewhere"]}
+    same = [row for row in others if not row["mark"] and (row["chain"], row["id"]) not in elsewhere]
+    alike = [row for row in others if row["mark"]]
+    draw_facts(
+        {
+            **_facts(first),
+            **({"also": _named(same)} if same else {}),
+            **({"look-alikes": f"{_named(alike)}; name one by its id"} if alike else {}),
+        }
     )
 
 
 def _facts(row: Mapping[str, Any]) -> Mapping[str, object]:
-    from scenarioctl.model.amounts import to_whole
-
     deposit, decimals = row["existential_deposit"], row["decimals"]
     if deposit is not None and decimals is not None:
         deposit = f"{to_whole(int(deposit), decimals)} {row['symbol']} ({deposit} raw)"
     return {
-        "chain": row["chain"],
-        "id": row["id"],
-        "symbol": row["symbol"] or "unknown",
-        "name": row["name"] or "unknown",
+        "asset": ", ".join(filter(None, (row["symbol"] or "unknown symbol", row["name"]))),
+        "id": f"{row['id']} on {row['chain']}",
         "canonical": _canonical(row),
         "decimals": "unknown" if decimals is None else decimals,
         "existential deposit": "unknown" if deposit is None else deposit,
         "pays fees": _yes(row["pays_fees"]) or "unknown",
-        "kind": row["kind"],
         "location": row["location"] or "unknown",
         "reserve": row["reserve"] or "unknown",
-        "elsewhere": _elsewhere(row) or "not known on another chain",
+        "elsewhere": _named(row["elsewhere"]) or "not known on another chain",
         "can be sent to": ", ".join(row["sends_to"]) or "no other chain",
     }
 
 
+def _named(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the ids of a few assets, each with its chain; those that would fill a line are shortened."""
+    names = [f"{shorten_middle(row['id'])} on {row['chain']}" for row in rows[:_NAMED]]
+    return ", ".join(names) + (f" and {len(rows) - _NAMED} more" if rows[_NAMED:] else "")
+
+
 def _canonical(row: Mapping[str, Any]) -> str:
     return "yes" if row["canonical"] else row["mark"] or "no known symbol"
-
-
-def _elsewhere(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{each['id']} on {each['chain']}" for each in row["elsewhere"])
 
 
 _FIGURES = ("free", "reserved", "frozen", "transferable")

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -139,10 +141,16 @@ def discard_output(descriptor: int) -> None:
 
 def draw_facts(facts: Mapping[str, object]) -> None:
     """Print names and values in two columns.  A value is never broken into lines, so that it can be copied whole."""
+    click.echo(_spell_facts(facts), nl=False)
+
+
+def _spell_facts(facts: Mapping[str, object]) -> str:
     width = max(map(len, facts), default=0)
+    text = ""
     for name, value in facts.items():
         shown = ("yes" if value else "no") if isinstance(value, bool) else printable(value)
-        click.echo(f"{bold(name)}{' ' * (width - len(name))}  {shown}")
+        text += f"{bold(name)}{' ' * (width - len(name))}{_GAP}{shown}\n"
+    return text
 
 
 def bold(text: str) -> str:
@@ -157,36 +165,82 @@ def wants_styles() -> bool:
 def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is shown as `-`.
 
-    On a terminal, hex is shortened in its middle, and a table that is higher than the screen goes to a pager.
+    On a terminal, hex is shortened in its middle. A table that is too wide for the screen is shown row by row, and one
+    that is too high goes to a pager.
     """
     lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
     if not sys.stdout.isatty():
         for line in lines:
             click.echo("\t".join(line))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from shutil import get_terminal_size
 
-    table = Table(box=None, header_style="bold" if wants_styles() else "", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for line in lines:
-        # Text, not str: what people put in a diagram is not markup.
-        table.add_row(*(Text(_shown_hex(cell)) for cell in line))
-    screen = Console()
-    with screen.capture() as drawn:
-        screen.print(table)
-    page(drawn.get(), height=screen.height)
+    screen = get_terminal_size()
+    page(_lay_out(columns, list(lines), screen.columns), height=screen.lines)
 
 
-#: As many digits of a longer hex text are shown in a table at each end.
+#: Between two columns.
+_GAP = "  "
+#: What a line of a cell may end with: words, and steps of a location.
+_WORDS = re.compile(r"[^ /]+[ /]*|[ /]+")
+
+
+def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
+    """Return a table as wide as *room*; where that would break words, the names and values of each row instead."""
+    from rich.cells import cell_len
+
+    rows = [tuple(columns), *(tuple(map(_shown_hex, line)) for line in lines)]
+    by_column = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, cells)) for cells in by_column]
+    least = [
+        max(cell_len(word.rstrip()) for cell in cells for word in _WORDS.findall(cell) or ("",))
+        for cells in by_column
+    ]
+    room -= len(_GAP) * (len(columns) - 1)
+    if sum(least) > room:
+        records = (
+            [(name, cell) for name, cell in zip(columns, line, strict=True) if cell != "-"] for line in lines
+        )
+        return "\n".join(_spell_facts(dict(record)) for record in records)
+    while sum(widths) > room:
+        # Of those that can be narrower, the widest.
+        _, widest = max((width, at) for at, width in enumerate(widths) if width > least[at])
+        widths[widest] -= 1
+    text = ""
+    for row in rows:
+        cells = [_wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for pieces in zip_longest(*cells, fillvalue=""):
+            padded = [
+                piece + " " * (width - cell_len(piece)) for piece, width in zip(pieces, widths, strict=True)
+            ]
+            line = _GAP.join(map(bold, padded) if row is rows[0] else padded)
+            text += line.rstrip() + "\n"
+    return text
+
+
+def _wrap(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell whose longest word has that *width* or less."""
+    from rich.cells import cell_len
+
+    lines = [""]
+    for word in _WORDS.findall(cell):
+        if lines[-1] and cell_len((lines[-1] + word).rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
+
+
+#: As many characters of a longer text are shown at each end where it is shortened.
 _ENDS = 10
 
 
+def shorten_middle(text: str) -> str:
+    """Return *text* as a reader can tell it from others: of a long one, its beginning and its end."""
+    return text if len(text) <= 2 + 2 * _ENDS + 1 else f"{text[: 2 + _ENDS]}…{text[-_ENDS:]}"
+
+
 def _shown_hex(cell: str) -> str:
-    is_long = cell.startswith("0x") and len(cell) > 2 + 2 * _ENDS + 1
-    return f"{cell[: 2 + _ENDS]}…{cell[-_ENDS:]}" if is_long else cell
+    return re.sub("0x[0-9a-fA-F]+", lambda found: shorten_middle(found[0]), cell)
 
 
 def page(text: str, *, height: int) -> None:
