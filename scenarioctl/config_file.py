@@ -77,7 +77,7 @@ def set_value(
         elif kind == "a list of texts" and isinstance(parsed, str):
             # Separated by commas, as a setting that is a list.
             parsed = [each.strip() for each in parsed.split(",")]
-        # A whole chain at once: key by key, it would be refused as incomplete.
+        # A whole chain at once.
         whole = len(names) == 2 and isinstance(parsed, dict)
         if (len(names) != 3 and not whole) or not all(names):
             raise InvalidRequest(

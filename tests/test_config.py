@@ -519,3 +519,39 @@ def test_a_chain_is_set_as_it_is_typed(scenarioctl: Run, tmp_path: Path) -> None
 
     chain = tomllib.loads(config.read_text())["chains"]["rig"]
     assert (chain["genesis"], chain["endpoints"], chain["decimals"]) == (genesis, urls, 10)
+
+
+def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    genesis = "0x" + "45" * 32
+    wanted = {
+        "genesis": (genesis, genesis),
+        "testnet": ("false", False),
+        "aliases": ("rig2, rig3", ["rig2", "rig3"]),
+        "para_id": ("2000", 2000),
+        "relay": ("kusama", "kusama"),
+        "symbol": ("100", "100"),
+        "role": ("dex", "dex"),
+        "endpoints": ("ws://127.0.0.1:1", ["ws://127.0.0.1:1"]),
+    }
+    for key, (typed, _) in wanted.items():
+        ended = scenarioctl("--config", str(config), "config", "set", f"chains.rig.{key}", typed)
+        assert (ended.code, ended.out, ended.err) == (0, f"{config}\n", says("Chain rig", "decimals"))
+    before = config.read_text()
+    wrong = scenarioctl("--config", str(config), "config", "set", "chains.rig.role", "king")
+    listed = scenarioctl("--config", str(config), "chain", "list", "--field", "chains.*.name")
+    shown = scenarioctl("--config", str(config), "chain", "show", "rig")
+    checks = json.loads(scenarioctl("--config", str(config), "--offline", "--json", "doctor").out)["checks"]
+
+    assert (wrong.code, config.read_text()) == (2, before)
+    assert (listed.code, listed.err) == (0, says("Warning", "Chain rig", "lacks"))
+    assert "rig" not in listed.out.split()
+    assert (shown.code, shown.err.splitlines()[-1]) == (3, says("chain", "rig", "lacks"))
+    assert [each["ok"] for each in checks if each["name"] == "chains.rig"] == [None]
+
+    last = scenarioctl("--config", str(config), "config", "set", "chains.rig.decimals", "12")
+    table = tomllib.loads(config.read_text())["chains"]["rig"]
+
+    assert (last.code, last.err) == (0, "")
+    assert table == {key: value for key, (_, value) in wanted.items()} | {"decimals": 12}
+    assert scenarioctl("--config", str(config), "chain", "show", "rig", "--field", "role").out == "dex\n"

@@ -287,12 +287,6 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             {"colour": "red"},
             says("chains.x", "colour"),
         ),
-        ("x", {}, says("chains.x.role", "missing")),
-        (
-            "x",
-            {"role": "relay", "symbol": "A"},
-            says("chains.x.decimals", "missing"),
-        ),
         (
             "x",
             NEW | {"role": "boss"},
@@ -356,16 +350,14 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             NEW | {"role": "relay", "relay": "kusama"},
             says("chains.x.relay", "kusama"),
         ),
-        (
-            "x",
-            NEW | {"role": "dex", "relay": "kusama"},
-            says("chains.x.para_id", "missing"),
-        ),
-        (
-            "x",
-            NEW | {"role": "asset_hub", "para_id": 1000},
-            says("chains.x.relay", "asset_hub"),
-        ),
+        # Wrong values are found before the chain is complete.
+        ("x", {"role": "boss"}, says("chains.x.role", "boss")),
+        ("x", {"symbol": ""}, says("chains.x.symbol")),
+        ("x", {"decimals": 39}, says("chains.x.decimals", "39")),
+        ("x", {"relay": "moon"}, says("chains.x.relay", "moon")),
+        ("x", {"genesis": "0x12"}, says("chains.x.genesis", "0x12")),
+        ("x", {"consensus": "Mars"}, says("chains.x.consensus", "Mars")),
+        ("x", {"role": "system", "para_id": 2000}, says("chains.x.para_id", "2000")),
         (
             "x",
             NEW | {"role": "system", "relay": "polkadot", "para_id": 2000},
@@ -392,3 +384,32 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
 def test_a_table_that_cannot_be_used_is_named(name: str, table: Any, sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         Registry({name: table})
+
+
+@pytest.mark.parametrize(
+    ("table", "lacks"),
+    [
+        ({}, "it lacks role, symbol, decimals. Set each with: scenarioctl config set chains.x.role VALUE"),
+        ({"role": "relay", "symbol": "A"}, "decimals"),
+        (NEW | {"role": "dex", "relay": "kusama"}, "para_id"),
+        (NEW | {"role": "asset_hub", "para_id": 1000}, "relay"),
+        ({"relay": "x", "decimals": 1}, "role, symbol"),
+        (NEW | {"relay": "half"}, "its relay chain half"),
+    ],
+)
+def test_a_chain_that_lacks_something_is_left_out_and_says_what(table: dict[str, Any], lacks: str) -> None:
+    registry = Registry({"x": table, "half": {"role": "relay"}, "whole": NEW})
+
+    assert lacks in registry.incomplete["x"]
+    assert set(registry.incomplete) == {"x", "half"}
+    assert registry.find("whole").name == "whole"
+    assert "x" not in [chain.name for chain in registry.all()]
+    with raises(InvalidRequest, says("chain", "X", "incomplete")):
+        registry.find("X")
+
+
+def test_an_incomplete_chain_under_an_incomplete_relay_chain_is_no_error() -> None:
+    assert set(Registry({"para": {"relay": "half"}, "half": {"role": "relay"}}).incomplete) == {
+        "para",
+        "half",
+    }

@@ -187,6 +187,9 @@ KEYS: Mapping[str, str] = {
     "consensus": "a text",
     "assets": "a list of tables",
 }
+#: The keys without which a chain is incomplete, and those that some roles need too: transfers cannot be addressed without them.
+_NEEDED = ("role", "symbol", "decimals")
+_ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
 _EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain list' shows them all"
 #: The keys that may change a built-in chain: none that would make it another chain.
@@ -197,12 +200,39 @@ LOWEST_PUBLIC_PARA_ID = 2000
 _FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 
+def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the chains among the `[chains.NAME]` *tables* that lack something, each with what; the registry leaves them out.
+
+    Whether a value is right is not judged here: a wrong one is an error of the registry, in an incomplete table too.
+    """
+    built_in = {*_FORMERLY_BUILT_IN, *(chain.name for chain in CHAINS)}
+    own = {
+        name: table for name, table in tables.items() if name not in built_in and isinstance(table, Mapping)
+    }
+    found = {}
+    for name, table in own.items():
+        needed = (*_NEEDED, *_ADDRESS.get(str(table.get("role")), ()))
+        if missing := [key for key in needed if key not in table]:
+            found[name] = (
+                f"is incomplete in config.toml, it lacks {', '.join(missing)}. Set each with:"
+                f" scenarioctl config set chains.{name}.{missing[0]} VALUE"
+            )
+    below = {name: str(table.get("relay")) for name, table in own.items() if name not in found}
+    return found | {
+        name: f"waits for its relay chain {relay}, which is incomplete in config.toml"
+        for name, relay in below.items()
+        if relay in found
+    }
+
+
 class Registry:
-    """The built-in chains and those of config.toml."""
+    """The built-in chains, and those of config.toml that are complete."""
 
     def __init__(self, extra: Mapping[str, Any] | None = None) -> None:
         """Read the `[chains.NAME]` tables *extra*; InvalidRequest names the key that cannot be used."""
         chains = {chain.name: chain for chain in CHAINS}
+        #: Chain -> why it is left out, in words that follow its name.
+        self.incomplete = find_incomplete(extra or {})
         self._asset_tables: dict[str, tuple[Mapping[str, Any], ...]] = {}
         for name, table in (extra or {}).items():
             if not isinstance(table, Mapping):
@@ -218,12 +248,20 @@ class Registry:
                 continue
             if name in chains:
                 chains[name] = _override(chains[name], table)
+            elif name in self.incomplete:
+                _check_values(name, table)
+                continue
             else:
+                _check_values(name, table)
                 chains[name] = _read_chain(name, table)
             self._asset_tables[name] = tuple(table.get("assets", ()))
         self._chains = chains
         for chain in chains.values():
-            self._check_relay(chain)
+            self._check_relay(chain.name, chain.relay)
+        for name in self.incomplete:
+            relay = (extra or {})[name].get("relay", "")
+            if relay != name and relay not in self.incomplete:
+                self._check_relay(name, relay)
         for name, chain in chains.items():
             relay = chains.get(chain.relay)
             if relay is not None and chain.consensus != relay.consensus:
@@ -276,6 +314,9 @@ class Registry:
             closed = find_closed(name)
             if closed is not None:
                 raise error(field=field, value=name, problem=f"is {closed}: {closed.instead}")
+            for other, reason in self.incomplete.items():
+                if isinstance(name, str) and fold(name) == fold(other):
+                    raise error(field=field, value=name, problem=reason)
             raise error(field=field, value=name, problem=f"is not a chain, {self._suggest(name)}")
         return chain
 
@@ -313,15 +354,13 @@ class Registry:
                     )
         return names
 
-    def _check_relay(self, chain: Chain) -> None:
-        if not chain.relay:
-            return
-        relay = self._chains.get(chain.relay)
-        if relay is None or relay.role != "relay":
+    def _check_relay(self, name: str, given: str) -> None:
+        relay = self._chains.get(given)
+        if given and (relay is None or relay.role != "relay"):
             relays = ", ".join(other.name for other in self._chains.values() if other.role == "relay")
             raise InvalidRequest(
-                field=f"chains.{chain.name}.relay",
-                value=chain.relay,
+                field=f"chains.{name}.relay",
+                value=given,
                 problem="is not a relay chain",
                 expected=f"one of: {relays}",
             )
@@ -389,8 +428,8 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     return replace(chain, endpoints=endpoints, trusted=trusted)
 
 
-def _check_consensus(name: str, consensus: str, role: str) -> None:
-    if consensus and role != "relay":
+def _check_consensus(name: str, consensus: str, role: str | None) -> None:
+    if consensus and role not in ("relay", None):
         raise InvalidRequest(
             field=f"chains.{name}.consensus",
             value=consensus,
@@ -406,7 +445,8 @@ def _check_consensus(name: str, consensus: str, role: str) -> None:
         )
 
 
-def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
+def _check_values(name: str, table: Mapping[str, Any]) -> None:
+    """Refuse values that no chain can have; the table may be incomplete."""
     plain = name.replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum()):
         raise InvalidRequest(
@@ -414,24 +454,19 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
             problem="is not a name for a chain",
             expected="letters, digits, - and _",
         )
-    for key in ("role", "symbol", "decimals"):
-        if key not in table:
-            raise InvalidRequest(
-                field=f"chains.{name}.{key}", problem="is missing", expected="role, symbol and decimals"
-            )
-    role = table["role"]
-    if role not in ROLES:
+    role = table.get("role")
+    if role is not None and role not in ROLES:
         raise InvalidRequest(
             field=f"chains.{name}.role",
             value=role,
             problem="is not a role",
             expected=f"one of: {', '.join(ROLES)}",
         )
-    if not table["symbol"]:
+    if not table.get("symbol", "UNIT"):
         raise InvalidRequest(
             field=f"chains.{name}.symbol", value="", problem="is empty", expected="one like DOT"
         )
-    relay = table.get("relay", name if role == "relay" else "")
+    relay = table.get("relay", name)
     if role == "relay" and relay != name:
         raise InvalidRequest(
             field=f"chains.{name}.relay",
@@ -440,14 +475,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
             expected=f"{name!r}, or none",
         )
     _check_consensus(name, table.get("consensus", ""), role)
-    if role in ("asset_hub", "system", "dex"):
-        for key in ("relay", "para_id"):
-            if key not in table:
-                raise InvalidRequest(
-                    field=f"chains.{name}.{key}",
-                    problem=f"is missing, transfers of a chain with role {role} cannot be addressed without it",
-                )
-    if role in ("asset_hub", "system") and table["para_id"] >= LOWEST_PUBLIC_PARA_ID:
+    if role in ("asset_hub", "system") and table.get("para_id", 0) >= LOWEST_PUBLIC_PARA_ID:
         # Teleports to it would burn DOT: no such chain mints what it gets.
         raise InvalidRequest(
             f'chains.{name}.para_id {table["para_id"]} is not that of a system chain, expected one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"'
@@ -478,16 +506,21 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
             problem=f"{account_bytes} is not the length of an account",
             expected=f"one of: {', '.join(map(str, ACCOUNT_FORMATS))}",
         )
+
+
+def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
+    """Return the chain of a complete table with right values."""
+    role = table["role"]
     return Chain(
         name=name,
         title=table.get("title", name),
         role=role,
-        relay=relay,
+        relay=table.get("relay", name if role == "relay" else ""),
         para_id=None if role == "relay" else table.get("para_id"),
-        genesis=genesis,
+        genesis=table.get("genesis", "").lower(),
         spec_name=table.get("spec_name", ""),
         ss58_prefix=table.get("ss58_prefix", 42),
-        account_format=ACCOUNT_FORMATS[account_bytes],
+        account_format=ACCOUNT_FORMATS[table.get("account_bytes", 32)],
         symbol=table["symbol"],
         decimals=table["decimals"],
         endpoints=tuple(table.get("endpoints", ())),

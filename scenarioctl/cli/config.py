@@ -89,8 +89,8 @@ def set_(key: str, value: str) -> None:
 
     VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
     """
-    from scenarioctl.chains.registry import KEYS
-    from scenarioctl.config import refuse_password
+    from scenarioctl.chains.registry import KEYS, find_incomplete
+    from scenarioctl.config import read_config, refuse_password
     from scenarioctl.config_file import set_value
 
     target = _target()
@@ -98,6 +98,10 @@ def set_(key: str, value: str) -> None:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
     _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)
+    chains = read_config(target).get("chains", {}) if key.startswith("chains.") else {}
+    for name, reason in find_incomplete(chains).items():
+        if key.split(".")[1] == name:
+            tell(f"Chain {name} {reason}")
 
 
 @config.command(example="scenarioctl config token ops --scopes read,create")

@@ -463,6 +463,9 @@ def _checks() -> Iterator[HealthCheck]:
         yield HealthCheck("config", False, str(error), text)
     else:
         yield broken or check_config(app.settings)
+        yield from (
+            HealthCheck(f"chains.{name}", None, said) for name, said in app.registry.incomplete.items()
+        )
         yield check_store(app)
         notifications = check_notifications(app)
         if notifications is not None:
@@ -488,8 +491,8 @@ def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
         # Whether it forbids to ask a node isn't known.
         read_settings(config=os.devnull, offline=True)
         text = "correct it; the other checks are made without it, and offline"
-        return open_application(), HealthCheck("config", False, str(error), text)
-    app = open_application()
+        return open_application(warns=False), HealthCheck("config", False, str(error), text)
+    app = open_application(warns=False)
     try:
         # Read now: a wrong [chains.NAME] is one in config.toml.
         _ = app.registry

@@ -104,14 +104,20 @@ def read_settings(**instead: Any) -> "Settings":
     return settings
 
 
-def open_application() -> "Application":
-    """Return the application of this run, made with the flags given anywhere on the line."""
+def open_application(*, warns: bool = True) -> "Application":
+    """Return the application of this run, made with the flags given anywhere on the line; warn of chains that it leaves out."""
     from scenarioctl.application import Application
 
     root = click.get_current_context().find_root()
     app: Application | None = root.meta.get("scenarioctl.application")
     if app is None:
-        app = root.meta["scenarioctl.application"] = Application(read_settings())
+        settings = read_settings()
+        app = root.meta["scenarioctl.application"] = Application(settings)
+        if warns and settings.chains:
+            from scenarioctl.chains.registry import find_incomplete
+
+            for name, reason in find_incomplete(settings.chains).items():
+                warn(f"Chain {name} is left out: it {reason}")
         runner = _open_runner()
         # Callbacks run in the reverse order: the loop that it lived on is closed after it.
         root.call_on_close(lambda: runner.run(app.close()))

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
+from scenarioctl.chains.registry import find_incomplete
 from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
@@ -170,6 +171,7 @@ def run_daemon(
                 "no token is configured: anyone who reaches %s can read, create, run and broadcast",
                 exposed[0],
             )
+        _warn_of_incomplete_chains(settings)
         make_room(limits)
         preload(settings.store)
         daemon = Daemon(
@@ -221,6 +223,11 @@ def _all(listeners: dict[str, list[ListeningSocket]]) -> Iterable[ListeningSocke
 
 def _exposed(listeners: dict[str, list[ListeningSocket]]) -> list[str]:
     return [listener.name for listener in _all(listeners) if listener.is_exposed]
+
+
+def _warn_of_incomplete_chains(settings: Settings) -> None:
+    for name, reason in find_incomplete(settings.chains).items():
+        log.warning("chain %s is left out: it %s", name, reason)
 
 
 def make_room(limits: Limits) -> None:
@@ -393,6 +400,7 @@ class Daemon:
         check_binding(Access(settings), _exposed(self._listeners), force=self._force)
         Guard(settings.private_targets)
         self._app.renew(settings)
+        _warn_of_incomplete_chains(settings)
         self._access.change(settings)
         self._limits.change(settings)
         make_room(self._limits)
