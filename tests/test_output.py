@@ -516,8 +516,9 @@ def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
     taken = {spelling for each in own for spelling in each.opts}
     hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
 
-    # They write pictures to a file too.
-    assert hidden == ({"--output"} if words in ("scenario preview", "flow preview") else set())
+    # They write pictures to a file too; the URL of a chain's node is no daemon's.
+    own_options = {"scenario preview": {"--output"}, "flow preview": {"--output"}, "chain add": {"--url"}}
+    assert hidden == own_options.get(words, set())
 
 
 def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(scenarioctl: Run, tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ def set_(key: str, value: str) -> None:
 
     VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
     """
-    from scenarioctl.chains.registry import KEYS, find_incomplete
-    from scenarioctl.config import read_config, refuse_password
+    from scenarioctl.chains.registry import KEYS
+    from scenarioctl.config import refuse_password
     from scenarioctl.config_file import set_value
 
     target = _target()
@@ -98,10 +98,27 @@ def set_(key: str, value: str) -> None:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
     _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)
-    chains = read_config(target).get("chains", {}) if key.startswith("chains.") else {}
-    for name, reason in find_incomplete(chains).items():
-        if key.split(".")[1] == name:
-            tell(f"Chain {name} {reason}")
+    if key.startswith("chains."):
+        _tell_if_incomplete(target, key.split(".")[1])
+
+
+def write_chain(name: str, table: Mapping[str, Any]) -> Path:
+    """Write the table of a new chain to config.toml, and return the path; InvalidRequest if no command could work with it."""
+    from scenarioctl.config_file import write_value
+
+    target = _target()
+    _tell_of_secrets(target, write_value(target, ("chains", name), dict(table), judge=_judge))
+    _tell_if_incomplete(target, name)
+    return target
+
+
+def _tell_if_incomplete(target: Path, name: str) -> None:
+    from scenarioctl.chains.registry import find_incomplete
+    from scenarioctl.config import read_config
+
+    reason = find_incomplete(read_config(target).get("chains", {})).get(name)
+    if reason:
+        tell(f"Chain {name} {reason}")
 
 
 @config.command(example="scenarioctl config token ops --scopes read,create")
