@@ -36,8 +36,8 @@ ENVIRONMENT = {
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }
 
-#: What is no guide for a user: written for those who change the code, or a page of its own.
-NO_GUIDES = {"architecture.md", "routes.md"}
+#: What is no man page: a page of its own.
+NO_GUIDES = {"routes.md"}
 #: Guides that describe a file.
 FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioctl-flow"}
 

@@ -5,7 +5,7 @@
 Pulls the newest versions of the npm packages that the facts come from, changes no file, and prints a table.  Exit code 1,
 and a sentence each, if somebody has to act: a chain that two registries list no more, a runtime table that its package has
 in a newer version, an endpoint on a host known to be dead, a route or an asset whose sources no longer say what is bundled.
-Then change the version in the tool that wrote the facts, and run that: `docs/architecture.md`, "To add ...".
+Then change the version in the tool that wrote the facts, and run that: `CONTRIBUTING.md`, "Add something".
 """
 
 import json
