@@ -64,7 +64,9 @@ def test_a_wheel_holds_the_package_and_what_shells_and_man_look_for(files: set[s
     with zipfile.ZipFile(build(source, "wheel")) as archive:
         held = set(archive.namelist())
 
-    package = {name for name in files if name.startswith("scenarioctl/")}
+    package = {name for name in files if name.startswith("scenarioctl/")} | {
+        f"scenarioctl/guides/{Path(name).name}" for name in files if Path(name).match("docs/*.md")
+    }
     shared = {name for name in held if ".data/data/share/" in name}
     pages = {f"share/{name}" for name in files if name.startswith("man/")}
     assert {name.partition("/data/")[2] for name in shared} == pages | {

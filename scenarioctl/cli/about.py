@@ -2,6 +2,8 @@
 
 import os
 import platform
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -10,7 +12,9 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 from scenarioctl import __version__
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit, tell
-from scenarioctl.cli.options import argument
+from scenarioctl.cli.guides import guides, read_guide
+from scenarioctl.cli.options import argument, finding
+from scenarioctl.cli.output import page
 from scenarioctl.errors import InvalidRequest
 
 
@@ -25,24 +29,42 @@ def version() -> None:
     emit(answer, lambda: click.echo(f"scenarioctl {__version__}"))
 
 
-@click.command("help", cls=Command, example="scenarioctl help create transfer")
-@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.command("help", cls=Command, example="scenarioctl help create transfer\nscenarioctl help jobs")
+@click.argument("words", metavar="[COMMAND|GUIDE]...", nargs=-1, shell_complete=finding("topics"))
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
-    """Show the help of the program, or of a command."""
+    """Show the help of the program, of a command, or a guide.
+
+    Without a word, the list of guides follows the help of the program. A guide that has the name of a command follows its help.
+    """
     here = context.find_root()
     left = list(words)
-    while left:
-        word, group = left[0], here.command
-        if not isinstance(group, click.Group):
-            raise click.UsageError(f"{here.command_path} has no commands of its own: omit {word[:60]}", here)
-        # A misspelt one is answered with what it may mean; an option is no command.
-        name, command, left = group.resolve_command(here, left)
-        if command is None:
-            raise click.UsageError(f"there is no command {word[:60]}", here)
-        here = click.Context(command, info_name=name, parent=here)
-    text = here.get_help()
-    emit({"help": text}, lambda: click.echo(text))
+    known = guides()
+    guide = known.get(words[0]) if len(words) == 1 else None
+    program = here.command
+    if guide and isinstance(program, click.Group) and program.get_command(here, words[0]) is None:
+        text = read_guide(guide)
+    else:
+        while left:
+            word, group = left[0], here.command
+            if not isinstance(group, click.Group):
+                raise click.UsageError(
+                    f"{here.command_path} has no commands of its own: omit {word[:60]}", here
+                )
+            # A misspelt one is answered with what it may mean; an option is no command.
+            name, command, left = group.resolve_command(here, left)
+            if command is None:
+                raise click.UsageError(f"there is no command {word[:60]}", here)
+            here = click.Context(command, info_name=name, parent=here)
+        text = here.get_help()
+        if guide is not None:
+            text += "\n\n" + read_guide(guide)
+        elif not words and known:
+            text += "\n\nGuides (scenarioctl help GUIDE):\n" + click.wrap_text(
+                ", ".join(known), 78, "  ", "  "
+            )
+    height = shutil.get_terminal_size().lines if sys.stdout.isatty() else sys.maxsize
+    emit({"help": text}, lambda: page(text.rstrip("\n") + "\n", height=height))
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}

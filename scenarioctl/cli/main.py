@@ -34,7 +34,7 @@ COMMANDS = {
     "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
     "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),
     "completion": ("about", "completion", "Complete commands in bash, zsh and fish."),
-    "help": ("about", "help_", "Show the help of a command."),
+    "help": ("about", "help_", "Show the help of a command, or a guide."),
 }
 #: The same of commands that fewer people need.
 MORE = {

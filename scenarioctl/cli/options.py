@@ -82,7 +82,7 @@ def _completing(find: Callable[[], Iterable[str]]) -> Complete:
     return complete
 
 
-def _finding(name: str) -> Complete:
+def finding(name: str) -> Complete:
     """Return what completes a value by the function *name* of `cli/completions.py`, which nothing else loads."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -114,22 +114,22 @@ def complete_scopes(context: click.Context, parameter: click.Parameter, incomple
 #: Unit -> what completes a value.
 COMPLETIONS: Mapping[str, Complete] = {
     **dict.fromkeys(("FILE", "FILE|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"), complete_files),
-    "CHAIN": _finding("chains"),
-    "RELAY": _finding("relays"),
-    "ID": _finding("scenario_ids"),
-    "HEX|-|SCENARIO": _finding("scenario_ids"),
-    "JOB": _finding("job_ids"),
-    "ASSET": _finding("assets"),
-    "PALLET": _finding("pallets"),
-    "PALLET[.ITEM]": _finding("items"),
-    "METHOD": _finding("readable_methods"),
-    "CALL PALLET": _finding("call_pallets"),
-    "CALL": _finding("calls"),
-    "ZONE": _finding("time_zones"),
+    "CHAIN": finding("chains"),
+    "RELAY": finding("relays"),
+    "ID": finding("scenario_ids"),
+    "HEX|-|SCENARIO": finding("scenario_ids"),
+    "JOB": finding("job_ids"),
+    "ASSET": finding("assets"),
+    "PALLET": finding("pallets"),
+    "PALLET[.ITEM]": finding("items"),
+    "METHOD": finding("readable_methods"),
+    "CALL PALLET": finding("call_pallets"),
+    "CALL": finding("calls"),
+    "ZONE": finding("time_zones"),
     "[FORMAT+]URL": _completing(
         lambda: ("https://", "slack+https://", "mattermost+https://", "ntfy+https://")
     ),
-    "PATH": _finding("fields"),
+    "PATH": finding("fields"),
 }
 #: Unit -> what stands for a value of it on a command line, which also reads files and stdin.
 _METAVARS = {"HEX": "HEX|-", "PAYLOAD": "FILE"}
