@@ -357,7 +357,7 @@ def test_what_the_call_reserves_is_a_step(network: FakeNetwork, check: Check) ->
 
 def within(check: Check, amount: int) -> dict[str, Any]:
     return check(
-        *("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--amount", str(amount)),
+        *("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--amount", f"{amount}raw"),
         *("--destinationaddress", BOB),
     )
 
@@ -618,7 +618,7 @@ def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
     dex.api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
 
     answer = check(
-        *("--from", "hydraDx", "--to", "hydraDx", "--assetid", "10", "--amount", str(10**6)),
+        *("--from", "hydraDx", "--to", "hydraDx", "--assetid", "10", "--amount", "1000000raw"),
         *("--destinationaddress", BOB),
     )
 

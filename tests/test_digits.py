@@ -78,7 +78,7 @@ def test_every_numeric_field_of_every_endpoint(
         **BESIDE.get(name, {}),
         name: text,
     }
-    body |= {field: stored for field in ("id", "scenario_id") if field in body and field != name}
+    body |= {field: stored for field in ("id", "scenario_id", "scenario") if field in body and field != name}
     taken = decoder_of(row, find_handler(row.operation)[1]).shapes
     body = {field: value for field, value in body.items() if field in taken}
     path = row.path
@@ -130,7 +130,7 @@ def test_every_numeric_parameter_of_every_command(
     stored = scenarioctl("create", "--file", str(flow)).out.strip()
     scenarioctl("job", "start", stored, "--cron", "0 0 29 2 *")
     fields = {**EXAMPLES.get(getattr(command, "operation", ""), Example({})).request, **BESIDE.get(name, {})}
-    fields |= {field: stored for field in ("id", "scenario_id") if field in fields}
+    fields |= {field: stored for field in ("id", "scenario_id", "scenario") if field in fields}
     fields |= {"file": str(flow), "flow": str(flow), name: LONG}
 
     ended = scenarioctl("--offline", *words.split(), *write_line(command, fields))

@@ -39,7 +39,7 @@ def test_a_flow_file_has_the_new_step_and_its_keys(scenarioctl: Run, tmp_path: P
     for text, said in (
         ('type = "note"', "steps[0].words is missing, a note step needs: words"),
         ('type = "note"\nwords = ""', "steps[0].words is empty, expected text"),
-        ('type = "note"\nword = ""', "a note step takes: type, id, after, words, loud"),
+        ('type = "note"\nvolume = 5', "a note step takes: type, id, after, words, loud"),
         ('type = "words"', "http, webhook, delay, note"),
     ):
         file.write_text(f"[[steps]]\n{text}\n")
