@@ -134,8 +134,12 @@ def test_every_operation_that_takes_the_id_of_a_scenario_or_a_job_takes_its_name
         if each.get("is_stored")
     }
 
-    # The id of an event, and one that a scenario is to get.
-    assert takes_id - takes_name == {("webhooks.replay_event", "id"), ("scenarios.import_scenario", "id")}
+    # The id of an event, one that a scenario is to get, and that of one to delete.
+    assert takes_id - takes_name == {
+        ("webhooks.replay_event", "id"),
+        ("scenarios.import_scenario", "id"),
+        ("scenarios.delete_scenario", "id"),
+    }
     assert not takes_name - takes_id
 
 
@@ -144,6 +148,15 @@ def serving(tmp_path: Path) -> Iterator[Serving]:
     with Serving(tmp_path) as serving:
         serving.wait_for(lambda app: app.store.put_scenarios((RENT, ALIKE, OTHER)))
         yield serving
+
+
+@pytest.mark.parametrize("text", ["Monthly rent", RENT.id[:6], "@last"])
+def test_over_http_only_an_id_is_deleted(serving: Serving, text: str) -> None:
+    """A request that is sent again must not mean another scenario."""
+    reply = serving.post("/api/scenario/delete", {"scenario": text})
+
+    assert reply.status in (404, 422)
+    assert serving.wait_for(lambda app: app.store.count_scenarios()) == 3
 
 
 def test_over_http_names_go_where_ids_go(serving: Serving) -> None:

@@ -457,8 +457,8 @@ def delete(ids: tuple[str, ...], yes: bool) -> None:
         )
     ids = tuple(dict.fromkeys(ids))
     refused: list[ScenarioctlError] = []
-    # Before any is deleted: `@last` would be another one then.
-    found = ids if yes and len(ids) == 1 else tuple(dict.fromkeys(_find(ids, refused)))
+    # Before any is deleted: `@last` would be another one then. What deletes takes ids alone.
+    found = tuple(dict.fromkeys(_find(ids, refused)))
     if found and not yes:
         named = [printable(_describe(id)) for id in found]
         if named[1:]:
@@ -471,7 +471,6 @@ def delete(ids: tuple[str, ...], yes: bool) -> None:
         except (InvalidRequest, NotFound, Conflict) as error:
             refused.append(error)
             continue
-        id = id_of(id)
         emit({**result.answer, "id": id}, partial(click.echo, printable(id)))
     if refused and len(ids) == 1:
         raise refused[0]

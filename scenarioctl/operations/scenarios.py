@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
+from scenarioctl.model import request_fields
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
@@ -468,7 +469,8 @@ def _write_share(stored: StoredScenario) -> str:
 class DeleteScenario:
     """Remove a scenario from the store."""
 
-    id: OwnScenarioName
+    #: Its id; no name, and no beginning of an id.
+    id: request_fields.ScenarioId
 
 
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:
