@@ -1,5 +1,6 @@
 """Completions complete in the shells themselves; man pages read without a warning."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -229,6 +230,20 @@ def test_bash_completes_the_value_behind_an_equals_sign() -> None:
     )
 
     assert (done.stdout, done.stderr) == ("hydraDx\n", "")
+
+
+@pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
+def test_the_tables_of_guides_fit_on_80_columns(program: str) -> None:
+    pages = sorted(path for section in ("man5", "man7") for path in (ROOT / "man" / section).iterdir())
+
+    for page in pages:
+        done = subprocess.run(
+            [program, "--warnings", "-l", str(page)],
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MANWIDTH": "80"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stderr == "", page.name
 
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])

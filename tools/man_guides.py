@@ -7,6 +7,8 @@ from docutils.core import publish_string
 from docutils.writers.manpage import Writer
 from myst_parser.parsers.docutils_ import Parser
 
+#: A word of a table's cell that is too long for a narrow column, and where it may be broken.
+_LONG = re.compile(r"[^\s\\]{12,}")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -42,6 +44,16 @@ def man_guide(
     if not found or not heading:
         raise SystemExit(f"docutils writes man pages in another way now: {name}")
     text = text.partition("\n")[2]
+    text = re.sub(
+        r"T\{\n.*?^T\}",
+        lambda cell: _LONG.sub(_breakable, cell.group()),
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    # Four columns and more fit on 80 characters only if they stand close.
+    text = re.sub(
+        r"^(l\|){3,}l\.$", lambda columns: columns.group().replace("|", "1|"), text, flags=re.MULTILINE
+    )
     preamble = "\n".join(line for line in macros.splitlines() if not line.startswith('.\\" '))
     return (
         f'{preamble}\n.TH "{name.upper()}" "{section}" "{date}" "scenarioctl {version}" " "\n'
@@ -49,6 +61,10 @@ def man_guide(
         ".ad l\n.nh\n"
         f".SH NAME\n{name} \\- {about}\n.SH DESCRIPTION\n{text}"
     )
+
+
+def _breakable(word: re.Match[str]) -> str:
+    return re.sub(r"([/_=&?.:-])(?=\w)", r"\1\\:", word.group())
 
 
 def title_of(path: Path) -> str:
