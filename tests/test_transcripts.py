@@ -83,6 +83,9 @@ def on_terminal(home: Path, command: Command) -> Ended:
     with suppress(OSError):
         while part := os.read(screen, 65536):
             shown += part
+            if shown.endswith(b"): "):
+                # Who is asked for a value ends it by Ctrl-D.
+                os.write(screen, b"\x04")
     os.close(screen)
     return Ended(out=shown.decode().replace("\r\n", "\n"), err="", code=process.wait(timeout=60))
 

@@ -16,24 +16,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class OneOption(click.Option):
-    """An option with several spellings that means one thing: two different values are refused.
+class SpelledOption(click.Option):
+    """An option with old spellings, which are taken and shown nowhere."""
 
-    Where money moves, the last of two contradicting words must not win in silence.
-    """
-
-    def __init__(self, names: Sequence[str], **attributes: Any) -> None:
-        self.fallback = attributes.pop("default", None)
-        self.is_needed = attributes.pop("required", False)
-        #: Values that the shell offers; the operation judges what is given.
-        self.choices: tuple[str, ...] = attributes.pop("choices", ())
-        #: Old spellings, which are taken and shown nowhere.
-        self.unseen: tuple[str, ...] = attributes.pop("unseen", ())
-        if self.choices:
-            attributes["shell_complete"] = _completing(lambda: self.choices)
-        super().__init__([*names, *self.unseen], **{**attributes, "multiple": True})
-        if self.is_needed and self.help:
-            self.help += "  [required]"
+    def __init__(self, names: Sequence[str], *, unseen: Sequence[str] = (), **attributes: Any) -> None:
+        self.unseen = unseen
+        super().__init__([*names, *unseen], **attributes)
 
     @property
     def shown(self) -> list[str]:
@@ -46,6 +34,24 @@ class OneOption(click.Option):
             return super().get_help_record(ctx)
         finally:
             self.opts = taken
+
+
+class OneOption(SpelledOption):
+    """An option with several spellings that means one thing: two different values are refused.
+
+    Where money moves, the last of two contradicting words must not win in silence.
+    """
+
+    def __init__(self, names: Sequence[str], **attributes: Any) -> None:
+        self.fallback = attributes.pop("default", None)
+        self.is_needed = attributes.pop("required", False)
+        #: Values that the shell offers; the operation judges what is given.
+        self.choices: tuple[str, ...] = attributes.pop("choices", ())
+        if self.choices:
+            attributes["shell_complete"] = _completing(lambda: self.choices)
+        super().__init__(names, **{**attributes, "multiple": True})
+        if self.is_needed and self.help:
+            self.help += "  [required]"
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         values = super().process_value(ctx, value)
@@ -233,8 +239,9 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
     metavar, complete = _METAVARS.get(unit, unit), COMPLETIONS.get(field.get("complete") or unit)
     if field.get("repeats"):
         default = () if field.get("list") else field["default"]
-        return click.Option(
-            [shown, *unseen, name],
+        return SpelledOption(
+            [shown, name],
+            unseen=unseen,
             metavar=metavar,
             help=text,
             multiple=True,
@@ -243,7 +250,7 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
         )
     return OneOption(
         [shown, name],
-        unseen=tuple(unseen),
+        unseen=unseen,
         metavar=metavar,
         help=text,
         choices=tuple(field.get("choices") or field.get("offers") or ()),
