@@ -544,6 +544,20 @@ def without_colours(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
+def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
+    on_a_terminal(tmp_path, "--offline", *CREATE, "--name", "rent")
+    line = ("--offline", "scenario", "build", "rent")
+
+    drawn, _, code = on_a_terminal(tmp_path, *line, both=True)
+    piped = subprocess.run([PROGRAM, *line], capture_output=True, text=True, env=environment(tmp_path))
+
+    *told, last = drawn.splitlines()
+    assert (code, last) == (0, TELEPORT)
+    assert told[-2] == f"What it does: teleports 1.5 DOT from polkadot to assetHub for {BOB}"
+    assert "--check --sender" in told[-1]
+    assert (piped.stdout, piped.stderr) == (f"{TELEPORT}\n", f"{told[-2]}\n")
+
+
 @pytest.mark.parametrize(
     ("line", "drawn"),
     [

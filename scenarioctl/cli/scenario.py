@@ -255,6 +255,8 @@ def build(every: bool, together: bool, **fields: Any) -> None:
         for each in others[: None if every else 1] or [answer]:
             if "says" in each:
                 tell(f"What it does: {each['says']}")
+        if sys.stdout.isatty() and not fields["check"]:
+            tell("--check --sender ADDRESS tells the fees and what arrives, from the chains.")
         if len(others) > 1 and not every:
             tell(
                 f"{len(others)} transactions in all: --all builds each, --step N one of them, --batch one of all."
