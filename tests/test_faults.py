@@ -264,8 +264,8 @@ def test_what_is_no_http_is_refused_whole(ward: Ward, sent: bytes) -> None:
         (reply,) = read_replies(connection, 1)
         rest = connection.recv(1)
 
-    # By aiohttp itself, in plain text.
-    assert (reply.status, reply.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert (reply.status, reply.headers["content-type"]) == (400, "application/json")
+    assert json.loads(reply.body)["code"] == "bad_request"
     assert rest == b""
 
 

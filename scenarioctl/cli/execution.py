@@ -201,6 +201,11 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     return result
 
 
+def answer_for(operation: str) -> None:
+    """Let an error have what the answers of *operation* have, which the command runs in place of its own."""
+    _flags()["operation"] = operation
+
+
 async def _run_whole(handler: Any, request: Any) -> Any:
     from scenarioctl.operations import scenario_names
 

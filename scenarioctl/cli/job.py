@@ -10,6 +10,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
+    answer_for,
     asked_for_data,
     asked_for_field,
     asked_for_json,
@@ -192,6 +193,7 @@ job.add_command(watch)
 
 
 def _list_runs(**fields: Any) -> None:
+    answer_for("job_runs.list_runs")
     page = perform(operation="job_runs.list_runs", **fields).answer
     rows = (
         (

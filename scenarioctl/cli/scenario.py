@@ -11,6 +11,7 @@ import click
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     IMPORT_LIMIT,
+    answer_for,
     asked_for_data,
     asked_for_json,
     confirms,
@@ -242,6 +243,7 @@ def build(every: bool, together: bool, **fields: Any) -> None:
             field=given[0], problem=f"cannot be combined with --{given[1]}: omit one of them"
         )
     if together:
+        answer_for("scenario_batches.batch_scenario")
         del fields["step"]
         result = perform(operation="scenario_batches.batch_scenario", **fields)
         show_meaning(result)
@@ -429,6 +431,7 @@ def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
     """Print a scenario as the editor's share string, as JSON, or as a flow file."""
     read_choice(form, field="as", choices=("share", "json", "flow"))
     if form == "flow":
+        answer_for(_FLOW)
         written = perform(operation=_FLOW, syntax=syntax, or_diagram=or_diagram, **fields).answer
         emit(written, partial(click.echo, written["text"], nl=False))
         return
