@@ -53,15 +53,19 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
-    """Return how a flow file names the asset of a side: by its symbol if that means it, else by its id."""
+    """Return how a flow file names the asset of a side: by its symbol if no other asset has that, else by its id.
+
+    Which of several a symbol means, is a fact that may change; a file is kept for longer.
+    """
     asset_id, symbol = side.get("assetId"), side.get("symbol")
     if has_placeholder(asset_id):
         return asset_id
     chain = app.registry.find(side.get("chain"))
     asset = app.assets.find(chain, asset_id, symbol=symbol, field="assetId", diagram=True)
     with suppress(ScenarioctlError):
-        if asset.own_symbol and app.assets.find(chain, asset.own_symbol) == asset:
-            return asset.own_symbol
+        symbol = "" if app.assets.told_apart(asset) else asset.own_symbol
+        if symbol and app.assets.find(chain, symbol) == asset:
+            return symbol
     return asset.id
 
 
