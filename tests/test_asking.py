@@ -130,6 +130,13 @@ def test_an_argument_is_asked_for(start: Start) -> None:
     assert "The same in one line: scenarioctl scenario show abcdefghi\n" in dialogue.seen
 
 
+def test_a_mistyped_option_is_told_before_anything_is_asked(start: Start) -> None:
+    dialogue = start("create", "transfer", "--frm", "polkadot")
+
+    assert dialogue.end() == 2
+    assert dialogue.seen.startswith("Error: there is no option '--frm', did you mean --from?\n")
+
+
 def test_ctrl_d_ends_it_and_nothing_is_kept(start: Start, tmp_path: Path) -> None:
     dialogue = start("create", "remark")
     dialogue.read_until("(--chain): ")

@@ -31,6 +31,8 @@ def ask_for_missing(
 
     A value that is wrong is told at once, and asked for again. Ctrl-C ends it all.
     """
+    # What is mistyped is told before anything is asked.
+    context.command.make_parser(context).parse_args(list(arguments))
     line, asked = list(arguments), False
     for parameter in context.command.params:
         typed = _read(context, line)
