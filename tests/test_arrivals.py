@@ -193,6 +193,21 @@ def test_what_a_message_gave_to_whom_it_pays_is_told(world: World) -> None:
     ]
 
 
+def test_what_an_event_changes_that_cannot_be_read_is_not_guessed(world: World) -> None:
+    payee = dev_key("//Bob").public_key
+    place = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": payee}}]}}
+    deposit = {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": place}}
+    minted = {"Balances": {"Minted": {"who": payee, "amount": 15 * 10**9}}}
+    changed = {"Balances": {"BalanceSet": {"who": payee, "free": 5}}}
+    world.send(changed, sent(message=(CLEAR, deposit)))
+    world.status()
+    world.hub.put(THERE + 1, minted, changed, processed())
+
+    status = world.status()
+    (arrived,) = status["arrivals"]
+    assert (status["left"], arrived["state"], arrived["received"]) == (None, "arrived", [])
+
+
 def test_blocks_that_are_final_are_read_once(world: World) -> None:
     world.send(sent())
     world.status()

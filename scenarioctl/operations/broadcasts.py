@@ -97,7 +97,7 @@ class IncludedTransaction(TypedDict, total=False):
     #: `fee` in whole tokens of the native asset, with the symbol; empty if it isn't known.
     fee_human: str
     fee_paid_in: AmountAnswer
-    #: What the signer has less by it, fees included.
+    #: What the signer has less by it, fees included; left out if that isn't known.
     left: list[AmountAnswer]
     events: list[Any]
     #: How many endpoints say so: 2 if a second one says that the block is final.

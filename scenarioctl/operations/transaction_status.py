@@ -41,7 +41,7 @@ class ArrivalStatus(TypedDict):
     block_number: int | None
     #: Why it failed, or why it isn't known; empty otherwise.
     reason: str
-    #: What it gave there to the accounts that it pays; empty before it is executed.
+    #: What it gave there to the accounts that it pays; empty before it is executed, and if that isn't known.
     received: list[HoldingAnswer]
     #: How many endpoints of the chain say that it arrived, or failed; null before.
     asked: Literal[1, 2] | None

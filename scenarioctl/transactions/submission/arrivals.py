@@ -142,7 +142,7 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
                 continue
             known["state"], known["reason"], own = outcome
             if known["state"] != "waiting":
-                known["received"] = list(gains(own, client.chain, assets, arrival.get("receivers", ())))
+                known["received"] = gains(own, client.chain, assets, arrival.get("receivers", ()))
                 known["block_number"], known["settled"] = number, number <= heads.finalized
                 # A block that isn't final is looked at again.
                 known["searched"] = max(searched, min(number - 1, heads.finalized))

@@ -18,11 +18,16 @@ from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.ledger import read_balance_changes
+from scenarioctl.transactions.simulation.ledger import read_balance_changes, unread_events
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.values import ValueWriter
-from scenarioctl.transactions.xcm_instructions import chain_at, find_chain, walk_program
-from scenarioctl.transactions.xcm_instructions import kind_of as instruction_kind
+from scenarioctl.transactions.xcm_instructions import (
+    Instruction,
+    chain_at,
+    find_chain,
+    kind_of,
+    walk_program,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -77,12 +82,13 @@ def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event])
     for event in told:
         place = write_location(event.fields["destination"])
         destination = chain_at(registry, chain, place) if place else None
+        passed = list(walk_program(event.fields["message"], registry, chain=destination, origin=chain))
         yield SentMessage(
             chain=destination.name if destination is not None else "",
             place=place or "an unnamed location",
             id=message_id(event.fields.get("message_id")),
-            onward=_onward(registry, chain, destination, event.fields["message"]),
-            receivers=_receivers(registry, chain, destination, event.fields["message"]),
+            onward=_onward(passed, destination),
+            receivers=_receivers(passed),
         )
     if told:
         return
@@ -105,24 +111,20 @@ def message_id(value: Any) -> str:
     return "0x" + value.hex() if isinstance(value, bytes) else ""
 
 
-def _onward(
-    registry: "Registry", origin: "Chain", destination: "Chain | None", program: Sequence[Any]
-) -> tuple[str, ...]:
+def _onward(program: Sequence[Instruction], destination: "Chain | None") -> tuple[str, ...]:
+    """Return the names of the chains that *program* sends something on to, from *destination*."""
     if destination is None:
         return ()
-    passed = walk_program(program, registry, chain=destination, origin=origin)
-    names = [each.chain.name for each in passed if each.chain is not None]
+    names = [each.chain.name for each in program if each.chain is not None]
     return tuple(dict.fromkeys(name for name in names if name != destination.name))
 
 
-def _receivers(
-    registry: "Registry", origin: "Chain", destination: "Chain | None", program: Sequence[Any]
-) -> tuple[str, ...]:
-    """Return the accounts that *program* pays on *destination* itself."""
+def _receivers(program: Sequence[Instruction]) -> tuple[str, ...]:
+    """Return the accounts that *program* pays on its destination itself, in 0x hex."""
     accounts = [
         split_account(each.fields[kind.pays])[1]
-        for each in walk_program(program, registry, chain=destination, origin=origin)
-        if not each.sent_on and (kind := instruction_kind(each.name)).pays
+        for each in program
+        if not each.sent_on and (kind := kind_of(each.name)).pays
     ]
     return tuple(dict.fromkeys(f"0x{each.hex()}" for each in accounts if each is not None))
 
@@ -166,7 +168,7 @@ class Inclusion:
     error: str = ""
     #: What its signer paid for it, where that was another asset than the native one.
     fee_paid_in: Amount | None = None
-    #: What its signer has less by it, fees included; None if the signer isn't known.
+    #: What its signer has less by it, fees included; None if that isn't known.
     left: tuple[Amount, ...] | None = None
     #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
     inner: tuple[str, ...] = ()
@@ -200,30 +202,41 @@ async def read_inclusion(
         index=index,
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
-        left=None if account is None else tuple(losses(events, client.chain, assets, account)),
+        left=losses(events, client.chain, assets, account),
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
     )
 
 
-def losses(events: Sequence[Event], chain: "Chain", assets: "Assets", account: bytes) -> Iterator[Amount]:
-    """Give what *account* has less after *events* of *chain*."""
-    for change in read_balance_changes(events, chain, assets):
-        if change.account == account and change.value < 0:
-            yield amount_of(change.asset, -change.value)
+def losses(
+    events: Sequence[Event], chain: "Chain", assets: "Assets", account: bytes | None
+) -> tuple[Amount, ...] | None:
+    """Return what *account* has less after *events* of *chain*; None if that isn't known."""
+    if account is None or unread_events(events):
+        return None
+    return tuple(
+        amount_of(change.asset, -change.value)
+        for change in read_balance_changes(events, chain, assets)
+        if change.account == account and change.value < 0
+    )
 
 
 def gains(
     events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Sequence[str]
-) -> Iterator[HoldingAnswer]:
-    """Give what *receivers*, accounts in 0x hex, get by *events* of *chain*."""
-    for change in read_balance_changes(events, chain, assets):
-        if change.value > 0 and f"0x{change.account.hex()}" in receivers:
-            account = ACCOUNT_FORMATS[len(change.account)].format(change.account, chain.ss58_prefix)
-            yield Holding(
-                chain=chain.name, account=account, amount=amount_of(change.asset, change.value)
-            ).answer()
+) -> list[HoldingAnswer]:
+    """Return what *receivers*, accounts in 0x hex, get by *events* of *chain*; nothing if that isn't known."""
+    if unread_events(events):
+        return []
+    return [
+        Holding(
+            chain=chain.name,
+            account=ACCOUNT_FORMATS[len(change.account)].format(change.account, chain.ss58_prefix),
+            amount=amount_of(change.asset, change.value),
+        ).answer()
+        for change in read_balance_changes(events, chain, assets)
+        if change.value > 0 and f"0x{change.account.hex()}" in receivers
+    ]
 
 
 def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:
