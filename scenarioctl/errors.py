@@ -333,7 +333,11 @@ def suggest(
     A mapping has spellings, and what each is a spelling of, which is suggested.  All suggestions of the program are
     made here; they stand behind what is wrong, after a comma.
     """
-    likely = meant(word, known, count=count, cutoff=cutoff)
+    return question(meant(word, known, count=count, cutoff=cutoff), known, otherwise=otherwise)
+
+
+def question(likely: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
+    """Return the question for what is *likely* meant; if that is empty, *otherwise*, or the whole list of what is *known*."""
     if likely:
         return f"did you mean {likely}?"
     return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise

@@ -197,7 +197,7 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
         expected="a whole number of smallest units, like 15000000000",
         spell=lambda reading: _spell_raw(reading, asset),
     )
-    if typed.is_raw or _is_bare_raw(typed):
+    if typed.is_raw or typed.is_bare:
         return parse_raw(str(typed.number), field=field)
     if not typed.unit and "e" in value.lower():
         return parse_raw(value.strip(), field=field)
@@ -233,7 +233,7 @@ def _spell_tokens(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
 def _spell_raw(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
     """Return *typed* in the smallest unit; empty if it isn't sure which amount it means."""
     ways = [typed.in_smallest_unit(asset.own_symbol, asset.decimals)]
-    if _is_bare_raw(typed):
+    if typed.is_bare:
         ways = [int(typed.number)]
     elif len(typed.unit) == 1 and not _is_unit_of(typed.unit, asset):
         # 1k may be thousands of either.
@@ -242,11 +242,6 @@ def _spell_raw(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
         return ()
     found = [raw for raw in ways if raw is not None]
     return [str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}" for raw in found]
-
-
-def _is_bare_raw(typed: TypedAmount) -> bool:
-    """Return whether *typed* is a whole number alone, which is in the smallest unit where that is expected."""
-    return not typed.unit and "." not in f"{typed.number:f}"
 
 
 def _other_unit(

@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -37,34 +38,34 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
     Without a word, the list of guides follows the help of the program. A guide that has the name of a command follows its help.
     """
-    here = context.find_root()
-    left = list(words)
-    known = guides()
+    root, known = context.find_root(), guides()
+    program = root.command
     guide = known.get(words[0]) if len(words) == 1 else None
-    program = here.command
-    if guide and isinstance(program, click.Group) and program.get_command(here, words[0]) is None:
-        text = read_guide(guide)
-    else:
-        while left:
-            word, group = left[0], here.command
-            if not isinstance(group, click.Group):
-                raise click.UsageError(
-                    f"{here.command_path} has no commands of its own: omit {word[:60]}", here
-                )
-            # A misspelt one is answered with what it may mean; an option is no command.
-            name, command, left = group.resolve_command(here, left)
-            if command is None:
-                raise click.UsageError(f"there is no command {word[:60]}", here)
-            here = click.Context(command, info_name=name, parent=here)
-        text = here.get_help()
-        if guide is not None:
-            text += "\n\n" + read_guide(guide)
-        elif not words and known:
-            text += "\n\nGuides (scenarioctl help GUIDE):\n" + click.wrap_text(
-                ", ".join(known), 78, "  ", "  "
-            )
+    texts = []
+    if guide is None or (isinstance(program, click.Group) and words[0] in program.list_commands(root)):
+        texts.append(_help_of(root, words))
+    if guide is not None:
+        texts.append(read_guide(guide))
+    if known and not words:
+        texts.append("Guides (scenarioctl help GUIDE):\n" + click.wrap_text(", ".join(known), 78, "  ", "  "))
+    text = "\n\n".join(texts)
     height = shutil.get_terminal_size().lines if sys.stdout.isatty() else sys.maxsize
     emit({"help": text}, lambda: page(text.rstrip("\n") + "\n", height=height))
+
+
+def _help_of(here: click.Context, words: Sequence[str]) -> str:
+    """Return the help of the command that *words* name, below *here*."""
+    left = list(words)
+    while left:
+        word, group = left[0], here.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{here.command_path} has no commands of its own: omit {word[:60]}", here)
+        # A misspelt one is answered with what it may mean; an option is no command.
+        name, command, left = group.resolve_command(here, left)
+        if command is None:
+            raise click.UsageError(f"there is no command {word[:60]}", here)
+        here = click.Context(command, info_name=name, parent=here)
+    return here.get_help()
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -97,9 +98,9 @@ _FIXES = {
     for completion in $response;""",
         ),
     ],
-    # Bash splits `--from=hy` into three words, and inserts a value as it is.
+    # Bash splits `--from=hy` into three words, and inserts a value as it is. What the program says for zsh has descriptions,
+    # in three lines each.
     "bash": [
-        # Bash splits `--from=hy` into three words. What the program says for zsh has descriptions, in three lines each.
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
             """    local -a words=() abouts=()

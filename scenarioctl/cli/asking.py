@@ -1,7 +1,6 @@
 """Asking a person at a terminal for what a line leaves out, one value after the other; scripts are never asked."""
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarioctl.cli.completions import registry_of, settings_of, typed_chain
+from scenarioctl.cli.options import is_needed
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import ScenarioctlError
 
@@ -19,15 +19,8 @@ if TYPE_CHECKING:
 _ASSETS, _DESTINATIONS = ("assetid", "assetin"), ("dest_chain", "destchain", "chain")
 
 
-def is_person_there() -> bool:
-    """Tell whether somebody reads and types: a pipe on either side is a script's."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-
-
-def ask_for_missing(
-    context: click.Context, needed: Callable[[click.Parameter], bool], arguments: Sequence[str]
-) -> list[str]:
-    """Return *arguments* with a value for each parameter that is *needed* and left out, and say the whole line.
+def ask_for_missing(context: click.Context, arguments: Sequence[str]) -> list[str]:
+    """Return *arguments* with a value for each parameter that is needed and left out, and say the whole line.
 
     A value that is wrong is told at once, and asked for again. Ctrl-C ends it all.
     """
@@ -36,7 +29,7 @@ def ask_for_missing(
     line, asked = list(arguments), False
     for parameter in context.command.params:
         typed = _read(context, line)
-        if not needed(parameter) or typed.params.get(str(parameter.name)) not in (None, "", ()):
+        if not is_needed(parameter) or typed.params.get(str(parameter.name)) not in (None, "", ()):
             continue
         value = _ask(typed, parameter)
         line += [parameter.opts[0], value] if isinstance(parameter, click.Option) else [value]

@@ -9,7 +9,7 @@ import click
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit, perform, print_answer, print_table
 from scenarioctl.cli.options import argument
-from scenarioctl.cli.output import draw_facts, draw_table, say, shorten_middle
+from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, say
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -111,8 +111,7 @@ def _facts(row: Mapping[str, Any]) -> Mapping[str, object]:
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the ids of a few assets, each with its chain; those that would fill a line are shortened."""
-    names = [f"{shorten_middle(row['id'])} on {row['chain']}" for row in rows[:_NAMED]]
-    return ", ".join(names) + (f" and {len(rows) - _NAMED} more" if rows[_NAMED:] else "")
+    return list_some([f"{abbreviate(row['id'])} on {row['chain']}" for row in rows], _NAMED)
 
 
 def _canonical(row: Mapping[str, Any]) -> str:
@@ -167,9 +166,12 @@ def _figure(amount: Mapping[str, Any] | None, decimals: int | None) -> str:
 def _unknown(rows: list[Mapping[str, Any]]) -> Iterable[tuple[object, ...]]:
     """Yield one line for the assets that are unknown for one reason."""
     for reason, some in groupby(rows, lambda row: row["reason"]):
-        names = [row["name"] for row in some]
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
-        yield rows[0]["chain"], shown, *["unknown"] * len(_FIGURES), reason
+        yield (
+            rows[0]["chain"],
+            list_some([row["name"] for row in some], 3),
+            *["unknown"] * len(_FIGURES),
+            reason,
+        )
 
 
 @click.command(

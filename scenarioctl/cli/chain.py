@@ -9,7 +9,7 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, draw_table, short_time
+from scenarioctl.cli.output import draw_facts, draw_table, list_some, short_time
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
 from scenarioctl.operations.chains import source_of
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -48,6 +48,10 @@ def show(chain: str) -> None:
     print_answer(result, draw=lambda: _draw_chain(result.answer))
 
 
+#: As many assets of a route are named.
+_NAMED = 8
+
+
 def _draw_chain(answer: dict[str, Any]) -> None:
     runtime = answer["runtime"]
     facts = {
@@ -66,7 +70,12 @@ def _draw_chain(answer: dict[str, Any]) -> None:
         "assets": answer["assets"],
     }
     for key, arrow in (("routes_out", "sends to"), ("routes_in", "receives from")):
-        facts |= {f"{arrow} {row['chain']}": _asset_words(row["assets"]) for row in answer[key]}
+        facts |= {
+            f"{arrow} {row['chain']}": list_some(
+                [each["symbol"] or each["id"] for each in row["assets"]], _NAMED
+            )
+            for row in answer[key]
+        }
         if not answer[key]:
             facts[arrow] = "no other chain"
     draw_facts(facts)
@@ -75,15 +84,6 @@ def _draw_chain(answer: dict[str, Any]) -> None:
 def _runtime_words(runtime: dict[str, Any]) -> str:
     when = f", fetched {short_time(runtime['fetched'])}" if runtime["fetched"] else ""
     return f"{runtime['spec_name']} {runtime['spec_version']}, {runtime['source']}{when}"
-
-
-#: As many assets of a route are named.
-_NAMED = 8
-
-
-def _asset_words(assets: list[dict[str, str]]) -> str:
-    named = ", ".join(row["symbol"] or row["id"] for row in assets[:_NAMED])
-    return named + (f" and {len(assets) - _NAMED} more" if assets[_NAMED:] else "")
 
 
 @chain.command(

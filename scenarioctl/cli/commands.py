@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarioctl.cli.aliases import ALIASES, SYNONYMS
-from scenarioctl.cli.options import GLOBAL_OPTIONS, describe, read_operation, request_parameters, spell
-from scenarioctl.errors import InvalidRequest, closest, either, shorten
+from scenarioctl.cli.options import (
+    GLOBAL_OPTIONS,
+    describe,
+    is_needed,
+    read_operation,
+    request_parameters,
+    spell,
+)
+from scenarioctl.errors import InvalidRequest, closest, either, question, shorten
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -20,6 +27,11 @@ def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
     if "--json" in arguments or flags.get("json"):
         return True
     return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def _is_person_there() -> bool:
+    """Tell whether somebody reads and types: a pipe on either side is a script's."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def take_global_options(context: click.Context) -> None:
@@ -50,7 +62,7 @@ def _write_options(command: click.Command, ctx: click.Context, formatter: click.
     shown = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
     if ctx.parent is not None:
         shown = [each for each in shown if each not in GLOBAL_OPTIONS]
-    shown.sort(key=lambda each: not getattr(each, "is_needed", each.required))
+    shown.sort(key=lambda each: not is_needed(each))
     records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
     with formatter.section("Options"):
         formatter.write_dl(records)
@@ -144,14 +156,11 @@ class Command(_OfOperation):
     def _completed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return *args* with what is missing, which a person at a terminal is asked for."""
 
-        def is_needed(each: click.Parameter) -> bool:
-            return bool(getattr(each, "is_needed", each.required))
-
-        if not sys.stdin.isatty() or not any(map(is_needed, self.params)) or {"-h", "--help"} & set(args):
+        if not _is_person_there() or not any(map(is_needed, self.params)) or {"-h", "--help"} & set(args):
             return args
-        from scenarioctl.cli.asking import ask_for_missing, is_person_there
+        from scenarioctl.cli.asking import ask_for_missing
 
-        return ask_for_missing(ctx, is_needed, args) if is_person_there() else args
+        return ask_for_missing(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
@@ -236,7 +245,7 @@ class Group(_OfOperation, click.Group):
         here = [each for each in names if each in known] if ctx is not root else ending(names)
         here = here or closest(word, known) or ending(names)
         here = here or ending(closest(word, {end for _, end in lines}, cutoff=0.7))
-        return f"did you mean {either(here[:_MOST])}?" if here else f"expected one of: {', '.join(known)}"
+        return question(either(here[:_MOST]), known)
 
 
 #: As many commands are named that a word may mean.

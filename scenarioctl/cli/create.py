@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer, read_text
+from scenarioctl.cli.execution import perform, read_text
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.reports import plain_command, show_check
+from scenarioctl.cli.reports import plain_command, print_one
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.
@@ -68,9 +68,7 @@ def flow(path: str, file: str, syntax: str, **fields: Any) -> None:
         )
     path = path or file
     text = read_text(path, field="file", limit=FLOW_LIMIT)
-    result = perform(flow=text, syntax=syntax_of(path, syntax), **fields)
-    show_check(result)
-    print_answer(result, plain="result", is_id=True)
+    print_one(perform(flow=text, syntax=syntax_of(path, syntax), **fields), "result", is_id=True)
 
 
 create.add_command(
@@ -99,9 +97,7 @@ def swap(**fields: Any) -> None:
     if not fields["yes"] and fields["min_received"] is None and fields["min_amount_out"] is None:
         # There is nothing to confirm, and an older daemon doesn't know the field.
         fields["yes"] = None
-    result = perform(**fields)
-    show_check(result)
-    print_answer(result, plain="swap.scenarioid", is_id=True)
+    print_one(perform(**fields), "swap.scenarioid", is_id=True)
 
 
 create.add_command(

@@ -16,7 +16,7 @@ import click
 from scenarioctl import __version__
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import emit, open_application, read_settings, run
-from scenarioctl.cli.output import printable
+from scenarioctl.cli.output import list_some, printable
 from scenarioctl.errors import (
     ChainUnreachable,
     DaemonUnreachable,
@@ -528,9 +528,7 @@ def _in_brief(checks: list[HealthCheck]) -> list[HealthCheck]:
 
 
 def _join(shared: str, own: list[HealthCheck]) -> HealthCheck:
-    names = ", ".join(each.name for each in own[:_NAMED]) + (
-        f" and {len(own) - _NAMED} more" if own[_NAMED:] else ""
-    )
+    names = list_some([each.name for each in own], _NAMED)
     return HealthCheck(f"{len(own)} chains", own[0].ok, f"{shared} ({names})", _SHARED_ADVICE[shared])
 
 

@@ -146,8 +146,10 @@ def _open_runner() -> "asyncio.Runner":
     return runner
 
 
-def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
-    """Run the command's operation, or *operation*, with a request of *fields*; show its notes and warnings, and return its result.
+def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fields: Any) -> Any:
+    """Run the command's operation with a request of *fields*; show its notes and warnings, and return its result.
+
+    Run *operation* beside it, or another one *instead*: then an error has what the answers of that one have.
 
     With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`, raise Warned instead of
     returning a result with warnings; an operation that creates or sends something does so before it acts.
@@ -155,7 +157,9 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     from scenarioctl.operations import find_handler
 
     command: Any = click.get_current_context().command
-    operation = operation or command.operation
+    if instead:
+        _flags()["operation"] = instead
+    operation = operation or instead or command.operation
     handler, kind = find_handler(operation)
     known = _known_ids()
     for each in read_operation(operation)["fields"]:
@@ -199,11 +203,6 @@ def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
     else:
         warn_or_refuse(result.warnings)
     return result
-
-
-def answer_for(operation: str) -> None:
-    """Let an error have what the answers of *operation* have, which the command runs in place of its own."""
-    _flags()["operation"] = operation
 
 
 async def _run_whole(handler: Any, request: Any) -> Any:

@@ -10,7 +10,6 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
-    answer_for,
     asked_for_data,
     asked_for_field,
     asked_for_json,
@@ -193,8 +192,7 @@ job.add_command(watch)
 
 
 def _list_runs(**fields: Any) -> None:
-    answer_for("job_runs.list_runs")
-    page = perform(operation="job_runs.list_runs", **fields).answer
+    page = perform(instead="job_runs.list_runs", **fields).answer
     rows = (
         (
             row["number"],

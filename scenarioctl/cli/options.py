@@ -69,6 +69,11 @@ class OneOption(SpelledOption):
         return values[0]
 
 
+def is_needed(parameter: click.Parameter) -> bool:
+    """Return whether a line must have a value for *parameter*."""
+    return bool(getattr(parameter, "is_needed", parameter.required))
+
+
 Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
 
 

@@ -230,17 +230,23 @@ def _wrap(cell: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def list_some(names: Sequence[str], most: int) -> str:
+    """Return the first *most* of *names*, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 #: As many characters of a longer text are shown at each end where it is shortened.
 _ENDS = 10
 
 
-def shorten_middle(text: str) -> str:
+def abbreviate(text: str) -> str:
     """Return *text* as a reader can tell it from others: of a long one, its beginning and its end."""
     return text if len(text) <= 2 + 2 * _ENDS + 1 else f"{text[: 2 + _ENDS]}…{text[-_ENDS:]}"
 
 
 def _shown_hex(cell: str) -> str:
-    return re.sub("0x[0-9a-fA-F]+", lambda found: shorten_middle(found[0]), cell)
+    return re.sub("0x[0-9a-fA-F]+", lambda found: abbreviate(found[0]), cell)
 
 
 def page(text: str, *, height: int) -> None:

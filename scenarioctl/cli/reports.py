@@ -40,19 +40,23 @@ def plain_command(
     """
 
     def answer(**fields: Any) -> None:
-        result = perform(**fields)
-        if "says" in result.answer:
-            show_meaning(result)
-        show_check(result)
-        print_answer(result, plain=prints, is_id=is_id)
+        print_one(perform(**fields), prints, is_id=is_id)
 
     return Command(name, operation=operation, callback=answer, **attributes)
 
 
-def show_meaning(result: Any, *, printed: bool = False) -> None:
+def print_one(result: Any, plain: str, *, is_id: bool = False) -> None:
+    """Print the value at *plain* of an answer; stderr says what its transaction does, and draws its check."""
+    if "says" in result.answer:
+        show_meaning(result.answer["says"])
+    show_check(result)
+    print_answer(result, plain=plain, is_id=is_id)
+
+
+def show_meaning(says: str, *, printed: bool = False) -> None:
     """Say on stderr what a transaction does, unless the answer is *printed* whole, or JSON, and no person looks."""
     if not asked_for_json() and (not printed or sys.stderr.isatty()):
-        tell(f"What it does: {result.answer['says']}")
+        tell(f"What it does: {says}")
 
 
 def show_check(result: Any) -> None:

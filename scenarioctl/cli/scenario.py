@@ -11,7 +11,6 @@ import click
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
     IMPORT_LIMIT,
-    answer_for,
     asked_for_data,
     asked_for_json,
     confirms,
@@ -27,7 +26,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.pictures import preview
-from scenarioctl.cli.reports import plain_command, show_check, show_meaning
+from scenarioctl.cli.reports import plain_command, print_one, show_check, show_meaning
 from scenarioctl.errors import (
     BadJson,
     Conflict,
@@ -243,20 +242,16 @@ def build(every: bool, together: bool, **fields: Any) -> None:
             field=given[0], problem=f"cannot be combined with --{given[1]}: omit one of them"
         )
     if together:
-        answer_for("scenario_batches.batch_scenario")
         del fields["step"]
-        result = perform(operation="scenario_batches.batch_scenario", **fields)
-        show_meaning(result)
-        show_check(result)
-        print_answer(result, plain="tx")
+        print_one(perform(instead="scenario_batches.batch_scenario", **fields), "tx")
         return
     result = perform(**fields)
     answer = result.answer["result"]
     others = answer.get("transactions", [])
+    for each in others[: None if every else 1] or [answer]:
+        if "says" in each:
+            show_meaning(each["says"])
     if not asked_for_json():
-        for each in others[: None if every else 1] or [answer]:
-            if "says" in each:
-                tell(f"What it does: {each['says']}")
         if sys.stdout.isatty() and not fields["check"]:
             tell("--check --sender ADDRESS tells the fees and what arrives, from the chains.")
         if len(others) > 1 and not every:
@@ -431,8 +426,7 @@ def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
     """Print a scenario as the editor's share string, as JSON, or as a flow file."""
     read_choice(form, field="as", choices=("share", "json", "flow"))
     if form == "flow":
-        answer_for(_FLOW)
-        written = perform(operation=_FLOW, syntax=syntax, or_diagram=or_diagram, **fields).answer
+        written = perform(instead=_FLOW, syntax=syntax, or_diagram=or_diagram, **fields).answer
         emit(written, partial(click.echo, written["text"], nl=False))
         return
     result = perform(form=form, **fields)

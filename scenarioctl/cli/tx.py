@@ -1,6 +1,5 @@
 """`scenarioctl tx`: transactions."""
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -19,13 +18,12 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
-from scenarioctl.cli.reports import draw_check, plain_command, show_check, show_meaning
-from scenarioctl.errors import NotFound
-from scenarioctl.model.amounts import parse_number, several_meanings, to_text
+from scenarioctl.cli.reports import draw_check, plain_command, print_one, show_meaning
+from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.model.amounts import parse_typed, several_meanings, to_text
 
 #: A whole number from which on nobody can tell by its size that it is in whole tokens.
 _LARGE = 1_000_000
-_WHOLE = re.compile(r"[0-9]+(?:[eE]\+?[0-9]{1,4})?", re.ASCII)
 
 
 @click.group(cls=Group)
@@ -97,7 +95,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 
         # What is too long for codes is refused before anything is shown.
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
-    show_meaning(result, printed=not structured and not qr)
+    show_meaning(result.answer["says"], printed=not structured and not qr)
     if frames:
         from scenarioctl.cli.pictures import draw_codes, write_files
 
@@ -145,11 +143,14 @@ def check(amount: str, **fields: Any) -> None:
 
 def _refuse_old_unit(amount: str) -> None:
     """Refuse a large whole number: it was in the smallest unit before whole tokens were taken, and a script may still mean that."""
-    digits = re.sub(r"[\s,_]", "", amount)
-    if not _WHOLE.fullmatch(digits) or (number := parse_number(digits, field="amount")) < _LARGE:
+    try:
+        typed = parse_typed(amount, field="amount")
+    except InvalidRequest:
+        # The operation says what is wrong, for the asset.
         return
-    found = to_text(number)
-    raise several_meanings("amount", amount, (f"{found}raw (smallest unit)", f"{found}.0 (whole tokens)"))
+    if typed.is_bare and typed.number >= _LARGE:
+        found = to_text(typed.number)
+        raise several_meanings("amount", amount, (f"{found}raw (smallest unit)", f"{found}.0 (whole tokens)"))
 
 
 tx.add_command(
@@ -270,10 +271,7 @@ def call(args: tuple[str, ...], **fields: Any) -> None:
     @FILE stands for the text of a file, @- for stdin, @@ for text that begins with @. Put -- before negative numbers.
     Names are matched without case, _ and -.
     """
-    result = perform(args=tuple(_read_argument(arg) for arg in args), **fields)
-    show_meaning(result)
-    show_check(result)
-    print_answer(result, plain="tx")
+    print_one(perform(args=tuple(_read_argument(arg) for arg in args), **fields), "tx")
 
 
 @tx.command(
@@ -289,10 +287,7 @@ def batch(calls: tuple[str, ...], **fields: Any) -> None:
     HEX is call data or an unsigned extrinsic. @FILE is a file with one of them to a line, - is stdin.
     """
     found = [line for each in calls for line in _read_lines(each)]
-    result = perform(calls=tuple(found), **fields)
-    show_meaning(result)
-    show_check(result)
-    print_answer(result, plain="tx")
+    print_one(perform(calls=tuple(found), **fields), "tx")
 
 
 def _read_argument(text: str) -> str:

@@ -97,6 +97,11 @@ class TypedAmount(NamedTuple):
         """Whether it is in the smallest unit, by any of its names."""
         return self.unit.lower() in _SMALLEST
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a whole number alone, which is in the smallest unit where that is expected."""
+        return not self.unit and "." not in f"{self.number:f}"
+
     def in_smallest_unit(self, symbol: str, decimals: int | None) -> int | None:
         """Return the amount, raw, of the asset of that *symbol* (empty: none); None if it isn't sure, or no such amount exists."""
         exponent = 0 if self.is_smallest else self._exponent(symbol, decimals)
