@@ -263,6 +263,7 @@ class TestFeeOnTheAssetHub:
 
 class TestRoutesThatOnlyADryRunOpens:
     AMOUNT = 10**15
+    WANTED = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", f"{AMOUNT}raw")
 
     def answers(self, network: FakeNetwork, *, teleports: bool, teleport: Any, reserve: Any) -> None:
         """Let Hydration and the Asset Hub answer to the two ways in which HDX might go, of which the Asset Hub takes one."""
@@ -332,19 +333,9 @@ class TestRoutesThatOnlyADryRunOpens:
     ) -> None:
         untrusted = message_effects(outcome=incomplete("UntrustedReserveLocation"))
         self.answers(network, teleports=teleports, teleport=message_effects(), reserve=untrusted)
-        wanted = (
-            "--from",
-            "hydraDx",
-            "--to",
-            "assetHub",
-            "--assetid",
-            "HDX",
-            "--amount",
-            f"{self.AMOUNT}raw",
-        )
 
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", *wanted),
+            *("--json", "--config", str(network.config), "tx", "check", *self.WANTED),
             *("--destinationaddress", BOB, "--sender", ALICE),
         )
 
@@ -360,19 +351,9 @@ class TestRoutesThatOnlyADryRunOpens:
         self.answers(network, teleports=True, teleport=credit, reserve=message_effects())
         if verdict == "unknown":
             network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = {"Err": "Unimplemented"}
-        wanted = (
-            "--from",
-            "hydraDx",
-            "--to",
-            "assetHub",
-            "--assetid",
-            "HDX",
-            "--amount",
-            f"{self.AMOUNT}raw",
-        )
 
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", *wanted),
+            *("--json", "--config", str(network.config), "tx", "check", *self.WANTED),
             *("--destinationaddress", BOB, "--sender", ALICE),
         )
 

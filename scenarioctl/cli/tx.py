@@ -34,7 +34,7 @@ def tx() -> None:
 tx.add_command(
     plain_command(
         "transfer",
-        "calls.transfer_tokens",
+        "transfers.transfer_tokens",
         prints="tx",
         example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
         "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",

@@ -97,7 +97,7 @@ _ALSO = ("scenario_id", "scenarioid", "job")
 #: The same in operations that the original interface hasn't, where it has one name.
 OwnScenarioName = Annotated[str, Value("ID", is_stored=True, public="scenario", also=_ALSO, called=_CALLED)]
 #: The id alone: where a request that is repeated must not mean another scenario.
-ScenarioId = Annotated[str, Value("ID", public="scenario", also=_ALSO, called=_CALLED)]
+OwnScenarioId = Annotated[str, Value("ID", public="scenario", also=_ALSO, called=_CALLED)]
 OwnJobName = Annotated[
     str, Value("ID", is_stored=True, complete="JOB", public="scenario", also=_ALSO, called=_CALLED)
 ]

@@ -458,7 +458,7 @@ class TransferFields:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawTransferFields(TransferFields):
+class UnstoredTransferFields(TransferFields):
     """Fields of a transfer that is drafted and not stored."""
 
     #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.

@@ -1,4 +1,4 @@
-"""Build the transaction of any one call of a chain, of several in a batch, or of a transfer in whole tokens."""
+"""Build the transaction of any one call of a chain, or of several in a batch."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,20 +8,10 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_fields import (
-    ChainName,
-    DestinationChain,
-    Receiver,
-    SentAsset,
-    SourceChain,
-    Tokens,
-    Value,
-)
+from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
-    LossFields,
-    RawTransferFields,
     RuntimeUsed,
     WrittenTransaction,
     check_form,
@@ -29,7 +19,6 @@ from scenarioctl.operations.built_transactions import (
     find_fee_asset,
     passed_check,
     read_aside,
-    refuse_checked_loss,
     runtime_used,
     write_transaction,
 )
@@ -42,7 +31,7 @@ from scenarioctl.transactions.hex_fields import parse_hex
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
 
-__all__ = ["batch_calls", "build_call", "transfer_tokens"]
+__all__ = ["batch_calls", "build_call"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,34 +110,6 @@ async def say_written(
     table = await app.runtime(chain)
     signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
     return await read_aside(app, transaction.call_data, say_transaction, app, chain, table, signed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TransferTokens(RawTransferFields, LossFields, CheckableFields):
-    """Build the unsigned transaction of a transfer, without storing a scenario."""
-
-    #: Chain it leaves.
-    source_chain: SourceChain
-    #: Chain it reaches.
-    dest_chain: DestinationChain
-    #: Id, symbol or location of the asset on the source chain, like 1/Here.
-    assetid: SentAsset
-    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now.
-    amount: Tokens
-    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
-    destination_address: Receiver
-
-
-async def transfer_tokens(app: Application, request: TransferTokens) -> Result[BuiltCall]:
-    from scenarioctl.operations.transfers import Names, draft_requested
-
-    check_form(request, by_sender=True)
-    source = app.registry.find(request.source_chain, field="source_chain")
-    sender = check_sender(request.check, request.sender, source)
-    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
-    names = Names("source_chain", "dest_chain", "destination_address")
-    transaction = await draft_requested(app, request, sender, names=names, in_tokens=True)
-    return await answer_call(app, transaction, request, sender)
 
 
 async def answer_call(

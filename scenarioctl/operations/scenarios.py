@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
-from scenarioctl.model import request_fields
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_fields import ChainName, OwnScenarioName, ScenarioName, StepName, Value
+from scenarioctl.model.request_fields import (
+    ChainName,
+    OwnScenarioId,
+    OwnScenarioName,
+    ScenarioName,
+    StepName,
+    Value,
+)
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     CheckableFields,
@@ -470,7 +476,7 @@ class DeleteScenario:
     """Remove a scenario from the store."""
 
     #: Its id; no name, and no beginning of an id.
-    id: request_fields.ScenarioId
+    id: OwnScenarioId
 
 
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:

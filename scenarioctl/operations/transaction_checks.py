@@ -19,7 +19,7 @@ from scenarioctl.model.request_fields import (
     TransactionHex,
     Value,
 )
-from scenarioctl.operations.built_transactions import RawTransferFields, parse_sender, read_aside
+from scenarioctl.operations.built_transactions import UnstoredTransferFields, parse_sender, read_aside
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.unsigned_transactions import choose_fee_asset
 from scenarioctl.transactions.hex_fields import parse_hex
@@ -38,7 +38,7 @@ UNITS = ("raw", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckTransaction(RawTransferFields):
+class CheckTransaction(UnstoredTransferFields):
     """Try a transaction on every chain that it touches, for the account that will sign it."""
 
     #: 0x hex of an unsigned extrinsic or of call data, in place of a transfer.

@@ -18,14 +18,22 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import RAW
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_fields import DestChain, Raw, Receiver, SentAsset, SourceChain
+from scenarioctl.model.request_fields import (
+    DestChain,
+    DestinationChain,
+    Raw,
+    Receiver,
+    SentAsset,
+    SourceChain,
+    Tokens,
+)
 from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
     CheckableFields,
     Checked,
     LossFields,
-    RawTransferFields,
     RuntimeUsed,
+    UnstoredTransferFields,
     check_form,
     check_sender,
     find_fee_asset,
@@ -35,6 +43,7 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
     write_transaction,
 )
+from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
@@ -43,14 +52,13 @@ from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.calls import TransferTokens
     from scenarioctl.operations.transaction_checks import CheckTransaction
 
-__all__ = ["asset_transfer"]
+__all__ = ["asset_transfer", "transfer_tokens"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssetTransfer(RawTransferFields, LossFields, CheckableFields):
+class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
     """Build the unsigned transaction that sends an asset to another chain."""
 
     #: Chain it leaves.
@@ -86,6 +94,32 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
         notes=(*transaction.notes, *written.notes),
         warnings=(*transaction.warnings, *written.warnings),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
+    """Build the unsigned transaction of a transfer, without storing a scenario."""
+
+    #: Chain it leaves.
+    source_chain: SourceChain
+    #: Chain it reaches.
+    dest_chain: DestinationChain
+    #: Id, symbol or location of the asset on the source chain, like 1/Here.
+    assetid: SentAsset
+    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now.
+    amount: Tokens
+    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    destination_address: Receiver
+
+
+async def transfer_tokens(app: Application, request: TransferTokens) -> Result[BuiltCall]:
+    check_form(request, by_sender=True)
+    source = app.registry.find(request.source_chain, field="source_chain")
+    sender = check_sender(request.check, request.sender, source)
+    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
+    names = Names("source_chain", "dest_chain", "destination_address")
+    transaction = await draft_requested(app, request, sender, names=names, in_tokens=True)
+    return await answer_call(app, transaction, request, sender)
 
 
 class Names(NamedTuple):

@@ -145,7 +145,7 @@ ENDPOINTS = (
     ),
     _row("POST", "/api/tx/call", "calls.build_call"),
     _row("POST", "/api/tx/batch", "calls.batch_calls"),
-    _row("POST", "/api/tx/transfer", "calls.transfer_tokens"),
+    _row("POST", "/api/tx/transfer", "transfers.transfer_tokens"),
     _row("POST", "/api/tx/decode", "decoded_transactions.decode_transaction"),
     _row("POST", "/api/tx/check", "transaction_checks.check_transaction"),
     _row("POST", "/api/tx/payload", "decoded_transactions.transaction_payload"),

@@ -196,7 +196,7 @@ EXAMPLES: Mapping[str, Example] = {
             "spec_version": 2000000,
         },
     ),
-    "calls.transfer_tokens": Example(
+    "transfers.transfer_tokens": Example(
         {
             "source_chain": "assetHub",
             "dest_chain": "hydraDx",
