@@ -39,6 +39,13 @@ def test_the_guide_with_the_name_of_a_command_follows_its_help(scenarioctl: Run)
     assert scenarioctl("help", "flow", "preview") == scenarioctl("flow", "preview", "--help")
 
 
+def test_a_misspelt_guide_leads_to_it(scenarioctl: Run) -> None:
+    ended = scenarioctl("help", "swasp")
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err.startswith("Error: there is no guide 'swasp', did you mean scenarioctl help swaps?\n")
+
+
 @pytest.mark.parametrize(
     ("line", "incomplete", "offered"),
     [(["help"], "trou", ["troubleshooting"]), (["help", "job"], "trou", [])],

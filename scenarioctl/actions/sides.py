@@ -55,7 +55,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
     """Return how a flow file names the asset of a side: by its symbol if no other asset has that, else by its id.
 
-    Which of several a symbol means, is a fact that may change; a file is kept for longer.
+    Which of several assets a symbol means may change, and a file is kept for longer.
     """
     asset_id, symbol = side.get("assetId"), side.get("symbol")
     if has_placeholder(asset_id):

@@ -214,7 +214,7 @@ def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
         needed = (*_NEEDED, *_ADDRESS.get(str(table.get("role")), ()))
         if missing := [key for key in needed if key not in table]:
             found[name] = (
-                f"is incomplete in config.toml, it lacks {', '.join(missing)}. Set each with:"
+                f"is incomplete in config.toml; it lacks {', '.join(missing)}. Set each with:"
                 f" scenarioctl config set chains.{name}.{missing[0]} VALUE"
             )
     below = {name: str(table.get("relay")) for name, table in own.items() if name not in found}

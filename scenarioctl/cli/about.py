@@ -16,7 +16,7 @@ from scenarioctl.cli.execution import emit, tell
 from scenarioctl.cli.guides import guides, read_guide
 from scenarioctl.cli.options import argument, finding
 from scenarioctl.cli.output import page
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, closest, question, shorten
 
 
 @click.command(cls=Command, example="scenarioctl version --json")
@@ -43,7 +43,14 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     guide = known.get(words[0]) if len(words) == 1 else None
     texts = []
     if guide is None or (isinstance(program, click.Group) and words[0] in program.list_commands(root)):
-        texts.append(_help_of(root, words))
+        try:
+            texts.append(_help_of(root, words))
+        except click.UsageError:
+            close = closest(words[0], known, cutoff=0.7) if len(words) == 1 else []
+            if not close:
+                raise
+            meant = question(f"scenarioctl help {close[0]}", ())
+            raise click.UsageError(f"there is no guide {shorten(words[0])}, {meant}", root) from None
     if guide is not None:
         texts.append(read_guide(guide))
     if known and not words:

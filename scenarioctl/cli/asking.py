@@ -58,7 +58,7 @@ def _ask(typed: click.Context, parameter: click.Parameter) -> str:
     def check(text: str) -> str:
         value = text.strip()
         if not value:
-            raise click.UsageError(f"{unit} is needed")
+            raise click.UsageError(f"{unit} is missing")
         try:
             _check(typed, parameter, value)
         except ScenarioctlError as error:

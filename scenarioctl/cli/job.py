@@ -217,7 +217,7 @@ def _list_runs(**fields: Any) -> None:
 @click.option(
     "--runs",
     is_flag=True,
-    help="List the finished runs instead, the newest first; --run takes their numbers.",
+    help="List the finished runs instead, newest first. --run takes their numbers.",
 )
 def logs(follow: bool, runs: bool, times: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
@@ -227,7 +227,7 @@ def logs(follow: bool, runs: bool, times: bool, **fields: Any) -> None:
             other = given[0] if given else "follow" if follow else "times"
             raise InvalidRequest(
                 field="runs",
-                problem=f"cannot be combined with --{other}, which is of the log: omit one of them",
+                problem=f"cannot be combined with --{other}, which selects lines of the log: omit one of them",
             )
         _list_runs(**{name: fields[name] for name in ("id", "after", "limit") if fields[name]})
         return

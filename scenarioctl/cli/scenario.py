@@ -110,7 +110,7 @@ def edit(id: str, file: str | None, revision: str) -> None:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """List, show, change, import, export and delete scenarios.
+    """List, show, build, change, import, export and delete scenarios.
 
     ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario created last.
     """
@@ -221,17 +221,17 @@ for each in (info, preview, rename, tag, copy, edit):
     example="scenarioctl --offline scenario build 3kf9Qz7aB\n"
     "  scenarioctl --offline scenario build 3kf9Qz7aB --step 1 > tx.hex",
 )
-@click.option("--all", "every", is_flag=True, help="Build those of all steps, one to a line.")
+@click.option("--all", "every", is_flag=True, help="Build the transactions of all steps, one per line.")
 @click.option(
     "--batch",
     "together",
     is_flag=True,
-    help="Build one of all steps, with one signature: all of it happens, or nothing.",
+    help="Join the transactions of all steps in one, with one signature: everything happens, or nothing.",
 )
 def build(every: bool, together: bool, **fields: Any) -> None:
     """Build the unsigned transaction of a scenario; stderr says what it does, and stdout has its hex alone.
 
-    Of several, it is the first one, or that of --step. With --check, it is built only if it passes, and stderr has each
+    If the scenario has several, it builds the first one, or that of --step. With --check, it is built only if it passes, and stderr has each
     amount and fee.
     """
     given = [
@@ -253,10 +253,10 @@ def build(every: bool, together: bool, **fields: Any) -> None:
             show_meaning(each["says"])
     if not asked_for_json():
         if sys.stdout.isatty() and not fields["check"]:
-            tell("--check --sender ADDRESS tells the fees and what arrives, from the chains.")
+            tell("To see the fees and what arrives, add --check --sender ADDRESS.")
         if len(others) > 1 and not every:
             tell(
-                f"{len(others)} transactions in all: --all builds each, --step N one of them, --batch one of all."
+                f"{len(others)} transactions in all: --all builds each of them, --step N one, and --batch joins them."
             )
     show_check(result)
     if every and not asked_for_data():

@@ -166,9 +166,7 @@ def init(grant: str | None) -> None:
     "  scenarioctl store backup 'scenarios-{date}.db' --keep 14"
 )
 @argument("file", metavar="FILE")
-@option(
-    "--keep", metavar="N", help="Then remove older files of this name, but the N newest. FILE has {date}."
-)
+@option("--keep", metavar="N", help="Keep only the N newest backups of this name. FILE must contain {date}.")
 def backup(file: str, keep: str | None) -> None:
     """Copy the store to a new file, while daemons and commands use it.
 
@@ -200,7 +198,7 @@ def backup(file: str, keep: str | None) -> None:
 def restore(file: str) -> None:
     """Put a backup in place of the store. Stop all its daemons first.
 
-    FILE is verified first. The store that was there is kept beside it. Jobs that ran at the time of the backup are stopped: they
+    FILE is verified first. The previous store is kept beside it. Jobs that ran at the time of the backup are stopped: they
     would draft again what was signed since. For a store on a PostgreSQL server, use pg_restore.
     """
     import time
@@ -219,7 +217,7 @@ def restore(file: str) -> None:
     }
     emit(answer, lambda: click.echo(printable(location)))
     if kept is not None:
-        tell(f"The store that was there is kept: {kept}")
+        tell(f"The previous store is kept: {kept}")
     for id in done.stopped:
         tell(f"Stopped job {id}. Before you start it, find out which of its later drafts were sent.")
 

@@ -209,7 +209,7 @@ def send(**fields: Any) -> None:
             draw_json(answer["events"])
         names = {name for each in answer["events"] for event in each.values() for name in event}
         if names & {"Sent", "UpwardMessageSent", "XcmpMessageSent"}:
-            tell(f"`tx status {fields['chain']} {answer['hash']}` says later what arrived.")
+            tell(f"To see later what arrived, run: scenarioctl tx status {fields['chain']} {answer['hash']}")
 
     print_answer(result, draw=draw)
 
