@@ -308,18 +308,18 @@ class Application:
         if not self.settings.offline:
             if table.told_by and len(chain.endpoints) > 1:
                 return (
-                    f"Only one endpoint of {chain.name} provided the runtime table of {table}. No second endpoint has confirmed it.",
+                    f"Only one endpoint of {chain.title} provided the runtime table of {table}. No second endpoint has confirmed it.",
                 )
             return ()
         if table.told_by:
             return (
-                f"The runtime table of {table} comes from a single endpoint of {chain.name} and is not confirmed. "
+                f"The runtime table of {table} comes from a single endpoint of {chain.title} and is not confirmed. "
                 f"Run `scenarioctl chain refresh {chain.name}` to confirm it.",
             )
         told = self._cached_runtime(chain)[1]
         if told > table.spec_version:
             return (
-                f"This uses {table}, but an endpoint of {chain.name} reported version {told}, which is not confirmed. "
+                f"This uses {table}, but an endpoint of {chain.title} reported version {told}, which is not confirmed. "
                 f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         return ()
@@ -358,7 +358,7 @@ class Application:
             if chain.is_ethereum:
                 raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(
-                f"no runtime table of {chain.name} is stored, and a node can't be asked offline",
+                f"no runtime table of {chain.title} is stored, and a node can't be asked offline",
                 advice=f"{self.settings.online_advice}, or run scenarioctl chain refresh {chain.name} once with a connection",
             )
         return table
@@ -377,7 +377,9 @@ class Application:
         if self.settings.offline:
             if chain.is_ethereum:
                 raise ChainUnreachable(NOT_ASKED)
-            raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=self.settings.online_advice)
+            raise ChainUnreachable(
+                f"{chain.title} can't be asked offline", advice=self.settings.online_advice
+            )
         pools = self.resources.second_pools if endpoints else self.resources.pools
         key = replace(chain, endpoints=endpoints) if endpoints else chain
         pool = pools.get(key)

@@ -352,7 +352,7 @@ H160 = 20
 async def is_contract(client: "Client", address: bytes) -> bool:
     """Return whether a contract exists at *address*: 20 bytes for pallet-revive, 32 for pallet-contracts."""
     table = await client.table()
-    name = client.chain.name
+    name = client.chain.title
     needed, other = ("Revive", "Contracts") if len(address) == H160 else ("Contracts", "Revive")
     if needed not in table.pallets:
         if other not in table.pallets:

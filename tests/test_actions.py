@@ -305,17 +305,17 @@ class TestSummary:
         [
             ("chain", {"chain": "polkadot", "amount": "2", "asset": {"symbol": "DOT"}}, "polkadot, 2 DOT"),
             ("chain", {}, says("chain", "chosen")),
-            ("action", transfer_form(), says("1.5", "DOT", "from polkadot to assetHub", BOB)),
+            ("action", transfer_form(), says("1.5", "DOT", "from Polkadot to Polkadot Asset Hub", BOB)),
             (
                 "action",
                 transfer_form(target_address=PILL),
-                says("1.5", "DOT", "assetHub"),
+                says("1.5", "DOT", "Polkadot Asset Hub"),
             ),
             ("action", {"action": "swap"}, "? ? for ? on ?"),
             ("action", {"action": "swap", "actionData": 7}, "? ? for ? on ?"),
             ("action", {"action": "Remark", "actionData": {"source": {"target": "a\nb"}}}, "'a b' on ?"),
             ("action", {"action": "stake"}, says("action", "chosen")),
-            ("chainTx", {"selectedChain": "polkadot", "selectedPallet": "System"}, "System.?() on polkadot"),
+            ("chainTx", {"selectedChain": "polkadot", "selectedPallet": "System"}, "System.?() on Polkadot"),
             ("http", {"url": "https://example.org"}, "GET https://example.org"),
             ("http", {"url": "https://example.org/rates?key=secret#x"}, "GET https://example.org/rates?…"),
             ("webhook", {"uuid": UUID}, says("POST", UUID)),
@@ -372,8 +372,8 @@ class TestTransfersOfTheOriginalApi:
     @pytest.mark.parametrize(
         ("source", "destination", "asset", "sentence"),
         [
-            ("hydraDx", "assetHub", 0, says("HDX", "from hydraDx to assetHub")),
-            ("assetHub", "polkadot", 1984, says("USDt", "from assetHub to polkadot")),
+            ("hydraDx", "assetHub", 0, says("HDX", "from Hydration to Polkadot Asset Hub")),
+            ("assetHub", "polkadot", 1984, says("USDt", "from Polkadot Asset Hub to Polkadot")),
         ],
     )
     def test_an_asset_without_a_route_is_refused_as_ever(
@@ -454,7 +454,7 @@ class TestTransfer:
             ({"source_amount": "{{ amount }}"}, says("source.amount", "webhook")),
             (
                 {"target_assetId": 1984, "target_symbol": ""},
-                says("0", "1984", "DOT", "USDt", "assetHub"),
+                says("0", "1984", "DOT", "USDt", "Polkadot Asset Hub"),
             ),
         ],
     )
@@ -468,7 +468,7 @@ class TestTransfer:
             source_chain="assetHub", source_assetId=4242424, source_symbol=None, target_assetId=None
         )
 
-        assert refusal(app, ("action", form)) == says("source.amount", "1.5", "4242424", "assetHub")
+        assert refusal(app, ("action", form)) == says("source.amount", "1.5", "4242424")
 
     def test_the_reserve_is_guarded_in_diagrams_too(self, app: Application) -> None:
         form = transfer_form(
@@ -485,7 +485,7 @@ class TestTransfer:
         with pytest.raises(ChainUnreachable) as refused:
             draft(app, ("action", form))
 
-        assert str(refused.value).startswith("no runtime table of paseo is stored")
+        assert str(refused.value).startswith("no runtime table of Paseo is stored")
 
 
 SOURCE = ("chain", {"chain": "polkadot", "asset": {"assetId": 0, "symbol": "DOT"}, "amount": "3"})
@@ -575,7 +575,7 @@ class TestSwap:
             draft(app, ("action", self.form()))
 
         assert str(refused.value) == says(
-            "hydraDx", "ws://127.0.0.1:9/", "--min-amount-out", "min_amount_out", "--offline"
+            "Hydration", "ws://127.0.0.1:9/", "--min-amount-out", "min_amount_out", "--offline"
         )
 
     @pytest.mark.parametrize(
@@ -953,7 +953,7 @@ class TestScenario:
         assert [(p.node, p.code, p.sentence.split(",")[0]) for p in found] == [
             ("", "invalid_request", says("a", "x")),
             ("a", "invalid_request", says("source.chain", "moon")),
-            ("b", "chain_unreachable", says("received", "hydraDx")),
+            ("b", "chain_unreachable", says("received", "Hydration")),
             ("c", "invalid_request", "unknown action 'stake'"),
             ("d", "invalid_request", "asset is 7"),
         ]

@@ -232,7 +232,7 @@ def test_a_search_has_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> N
 
     assert max(counts) == 10
     assert states[-1] == "unknown"
-    assert world.arrival()["reason"] == says("assetHub", THERE - 8)
+    assert world.arrival()["reason"] == says("Polkadot Asset Hub", THERE - 8)
     assert world.status()["settled"]
 
 
@@ -253,7 +253,7 @@ def test_one_that_was_sent_long_ago_is_not_looked_for(world: World) -> None:
 
     assert (world.arrival()["state"], world.arrival()["reason"]) == (
         "unknown",
-        says("assetHub", "too long ago"),
+        says("Polkadot Asset Hub", "too long ago"),
     )
     assert world.hub.read == []
 
@@ -293,7 +293,7 @@ def test_one_that_is_too_heavy_waits_for_somebody(world: World) -> None:
     still = world.arrival()
     world.hub.put(THERE + 3, processed())
 
-    assert (heavy["state"], heavy["reason"]) == ("waiting", says("assetHub", "execute_overweight"))
+    assert (heavy["state"], heavy["reason"]) == ("waiting", says("Polkadot Asset Hub", "execute_overweight"))
     assert still == heavy
     assert world.arrival()["state"] == "arrived"
 
@@ -318,7 +318,7 @@ def test_a_chain_that_can_t_be_asked_leaves_it_unknown_for_now(world: World) -> 
 
     (arrival,) = away["arrivals"]
     assert (arrival["state"], away["settled"]) == ("unknown", False)
-    assert "assetHub could not be asked" in arrival["reason"]
+    assert "Polkadot Asset Hub could not be asked" in arrival["reason"]
     assert world.arrival()["state"] == "arrived"
 
 
@@ -346,7 +346,7 @@ def test_what_goes_on_from_there_is_named_and_not_followed(world: World) -> None
 
     assert (first["chain"], first["state"]) == ("assetHub", "arrived")
     assert (second["chain"], second["state"]) == ("hydraDx", "unknown")
-    assert second["reason"] == says("assetHub", "followed")
+    assert second["reason"] == says("Polkadot Asset Hub", "followed")
 
 
 def test_a_transaction_of_somebody_else_is_told_without_its_arrival(world: World) -> None:

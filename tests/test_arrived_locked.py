@@ -111,7 +111,7 @@ def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> 
     answer = judge(network, check, pay(), balances("Locked", who=ALICE_KEY, amount=2 * DOT))
 
     assert ("polkadot", "locked", "2 DOT") in steps(answer)
-    assert answer["warnings"] == [says("2 DOT", "polkadot")]
+    assert answer["warnings"] == [says("2 DOT", "Polkadot")]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_a_receiver_without_a_key_is_refused_in_hex(
 
     name = format_account(account, 0)
     assert refused["verdict"] == "refused"
-    assert refused["reasons"] == [says(name, "polkadot", "--yes")]
+    assert refused["reasons"] == [says(name, "Polkadot", "--yes")]
     assert confirmed["verdict"] == "ok"
-    assert confirmed["warnings"] == [says(name, "polkadot")]
+    assert confirmed["warnings"] == [says(name, "Polkadot")]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
 ) -> None:
     answer = judge(network, check, call, transferred(BOB_KEY, DOT))
 
-    assert answer["reasons"] == [says(BOB, "1 DOT", "polkadot")]
+    assert answer["reasons"] == [says(BOB, "1 DOT", "Polkadot")]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_two_messages_that_draw_on_one_account_are_unknown(
     answer = judge(network, check, batch(pay(), pay()), burned(2 * AMOUNT), forwarded=two)
 
     compete = [reason for reason in answer["reasons"] if "two messages" in reason]
-    assert compete == ([says("assetHub", "account or pool")] if shared else [])
+    assert compete == ([says("Polkadot Asset Hub", "account or pool")] if shared else [])
     assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)
 
 
@@ -253,7 +253,7 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
 
     finish(check_competing_messages(tried))
 
-    assert tried.findings.unknowns == ([says("hydraDx", "deposit limit")] if limit else [])
+    assert tried.findings.unknowns == ([says("Hydration", "deposit limit")] if limit else [])
 
 
 def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
@@ -268,9 +268,9 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
     note = Call(pallet="Preimage", method="note_preimage", args={"bytes": b"hi"})
     noted = judge(network, check, note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
 
-    assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "polkadot")]
-    assert noted["warnings"] == [says("deposit", "polkadot")]
-    assert held["warnings"] == [says("1 DOT", "locked", "polkadot")]
+    assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "Polkadot")]
+    assert noted["warnings"] == [says("deposit", "Polkadot")]
+    assert held["warnings"] == [says("1 DOT", "locked", "Polkadot")]
     assert others["warnings"] == []
 
 
@@ -289,4 +289,4 @@ def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(
 
     answer = judge(network, check, proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
 
-    assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "polkadot")])
+    assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "Polkadot")])

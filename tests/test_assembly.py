@@ -177,7 +177,7 @@ def short(text: str) -> str:
 
 def not_his(made: str, who: str = ALICE) -> str:
     return (
-        f"signature {short(made)} is not one of {who} for this payload on polkadot with polkadot 2000000: pass exactly "
+        f"signature {short(made)} is not one of {who} for this payload on Polkadot with polkadot 2000000: pass exactly "
         "what was signed (nonce, era, tip, …, or payload), and the account that signed it"
     )
 
@@ -192,7 +192,7 @@ CASES = [
     case("another nonce", (*GIVEN, "--nonce", "6", "--signature", SIGNATURE), not_his(SIGNATURE)),
     case("another tip", (*SOUND, "--tip", "1", "--signature", SIGNATURE), not_his(SIGNATURE)),
     case("another signer", (CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, BOB)),
-    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace("polkadot with polkadot 2000000", "kusama with kusama 1009002")),
+    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace("Polkadot with polkadot 2000000", "Kusama with kusama 1009002")),
     case("a signed message", (*SOUND, "--signature", signature(message=b"<Bytes>" + signing_payload(TABLE, unhex(CALL), options()).payload + b"</Bytes>")), says('signature', 'transaction')),
     case("a long payload not hashed", ("0x" + TABLE.encode_call(LONG).hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG, message=LONG_PAYLOAD)), says('signature', 'blake2b-256', 'bytes_to_sign', long_payload=len(LONG_PAYLOAD))),
     case("nothing signed", ("--signature", SIGNATURE), says('tx', 'missing')),

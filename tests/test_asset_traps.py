@@ -163,7 +163,12 @@ def test_trapped_assets_are_listed_with_who_can_claim_them(chain: Traps, ask: As
         (NUMBER - 1, 1, False),
     ]
     assert {each["assets"] for each in answer} == {"2.5 DOT"}
-    who = (f"{ALICE} can claim it there with scenarioctl xcm claim", BOB, "assetHub itself", "from assetHub")
+    who = (
+        f"{ALICE} can claim it there with scenarioctl xcm claim",
+        BOB,
+        "Polkadot Asset Hub itself",
+        "from Polkadot Asset Hub",
+    )
     for each, words in zip(answer, who, strict=True):
         assert each["summary"] == says("2.5 DOT", words)
 
@@ -354,4 +359,4 @@ def test_bad_input_is_refused_in_one_sentence(ask: Ask, options: tuple[str, ...]
 def test_offline_nothing_is_searched(ask: Ask) -> None:
     ended = ask("trapped", "--offline")
 
-    assert (ended.code, ended.out, ended.err.strip()) == (5, "", says("polkadot", "offline"))
+    assert (ended.code, ended.out, ended.err.strip()) == (5, "", says("Polkadot", "offline"))

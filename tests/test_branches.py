@@ -78,7 +78,7 @@ def test_a_stranger_who_could_be_paid_is_named(
     answer = program(network, check, instruction)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says(CAROL, "polkadot")]
+    assert answer["reasons"] == [says(CAROL, "Polkadot")]
 
 
 @pytest.mark.parametrize("account", [ALICE_KEY, BOB_KEY], ids=["the signer", "the only receiver"])
@@ -99,7 +99,7 @@ def test_a_place_that_is_no_account_is_named_too(network: FakeNetwork, check: Ch
 
     answer = program(network, check, handler)
 
-    assert answer["reasons"] == [says("0/Parachain(2034)", "polkadot")]
+    assert answer["reasons"] == [says("0/Parachain(2034)", "Polkadot")]
 
 
 def if_else(main: Call, fallback: Call) -> Call:
@@ -152,7 +152,7 @@ def test_a_branch_that_does_more_than_pay_is_not_ok(
 def test_a_handler_that_leaves_less_is_not_ok(network: FakeNetwork, check: Check, spends: Any) -> None:
     answer = program(network, check, {"SetErrorHandler": [spends]})
 
-    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("polkadot", *spends)])
+    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("Polkadot", *spends)])
 
 
 def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(
@@ -166,7 +166,7 @@ def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(
     stranger = judge(network, check, call, burned(DOT), minted(DOT, CAROL_KEY))
 
     assert lost["reasons"] == [says("sovereign account of parachain 2034", "--yes")]
-    assert (stranger["verdict"], stranger["reasons"]) == ("unknown", [says(CAROL, "1 DOT", "polkadot")])
+    assert (stranger["verdict"], stranger["reasons"]) == ("unknown", [says(CAROL, "1 DOT", "Polkadot")])
 
 
 @pytest.mark.parametrize("later", [pay(), pay(CAROL_KEY), REMARK], ids=["known", "a stranger", "a remark"])

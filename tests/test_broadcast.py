@@ -281,7 +281,7 @@ def test_one_that_waits_in_the_pool_already_is_broadcasted(send: Send) -> None:
         ended = send(node, GOOD)
 
     assert (ended.code, ended.out) == (0, f"{HASH}\n")
-    assert ended.err == says("Warning", "polkadot")
+    assert ended.err == says("Warning", "Polkadot")
 
 
 def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> None:
@@ -296,7 +296,7 @@ def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> 
 
     assert (ended.code, ended.err) == (
         0,
-        says("signature", "polkadot"),
+        says("signature", "Polkadot"),
     )
 
 
@@ -413,7 +413,7 @@ def test_a_good_one_cannot_be_sent_offline(scenarioctl: Run) -> None:
     ended = scenarioctl("--offline", "broadcast", "polkadot", GOOD)
 
     assert (ended.code, ended.out) == (5, "")
-    assert error_of(ended) == says("polkadot", "--offline")
+    assert error_of(ended) == says("Polkadot", "--offline")
 
 
 def refused(name: str, make: Callable[[], str], error: str, code: str = "invalid_request") -> Any:
@@ -426,12 +426,12 @@ def kusamas(given: SigningOptions) -> str:
 
 ANEW = "make a new payload and sign that"
 BAD = (
-    f"tx has a wrong signature: {ALICE} did not sign this transaction for polkadot with polkadot 2000000 (perhaps "
+    f"tx has a wrong signature: {ALICE} did not sign this transaction for Polkadot with polkadot 2000000 (perhaps "
     f"another chain, runtime version, nonce, era, tip or call, or another key): {ANEW}"
 )
 USED = (
     f"nonce 4 of {ALICE} is already used, the next one is 5: this transaction, or another one with this nonce, is in a "
-    "block of polkadot; nothing was sent"
+    "block of Polkadot; nothing was sent"
 )
 
 JUDGED = [
@@ -509,7 +509,7 @@ def said(number: int, message: str, data: Any, meaning: str) -> Any:
         number,
         message,
         data,
-        f"polkadot refused the transaction, {meaning} (the node said {words!r}, {number})",
+        f"Polkadot refused the transaction, {meaning} (the node said {words!r}, {number})",
         id=f"{number} {data or message}"[:60],
     )
 
@@ -594,7 +594,7 @@ def test_a_node_that_is_killed_while_it_is_sent_to_says_so_too(send: Send) -> No
 
     assert ended.code == 5
     assert error_of(ended).startswith(
-        f"polkadot did not answer, so the transaction {HASH} may or may not have been sent ({node.url} did not answer "
+        f"Polkadot did not answer, so the transaction {HASH} may or may not have been sent ({node.url} did not answer "
         "author_submitExtrinsic: "
     )
     assert sent(node) == 1
@@ -766,7 +766,7 @@ def test_it_is_followed_into_its_block(send: Send, state: str, steps: list[str])
 
     assert ended.code == 0
     assert json.loads(ended.out) == INCLUDED
-    assert ended.err.splitlines() == [f"sending {HASH} to polkadot", *steps]
+    assert ended.err.splitlines() == [f"sending {HASH} to Polkadot", *steps]
     assert sent(node) == 1
 
 
@@ -803,7 +803,7 @@ def test_every_state_on_the_way_is_told(send: Send) -> None:
 
     assert ended == Ended(
         out=f"{BLOCK}\n",
-        err=f"sending {HASH} to polkadot\n"
+        err=f"sending {HASH} to Polkadot\n"
         "waiting for earlier transactions of its sender\n"
         "waiting in the pool\n"
         "passed on to 2 other nodes\n"
@@ -961,10 +961,10 @@ def test_one_in_the_pool_already_is_followed_too(send: Send) -> None:
         ended = send(node, GOOD, "--wait", "in-block", "--field", "block_number")
 
     assert (ended.code, ended.out) == (0, f"{NUMBER + 1}\n")
-    assert ended.err.splitlines()[-1] == says("Warning", "polkadot")
+    assert ended.err.splitlines()[-1] == says("Warning", "Polkadot")
 
 
-NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, but its effects could not be read"
+NOT_READ = f"the transaction {HASH} is in block {BLOCK} of Polkadot, but its effects could not be read"
 
 
 @pytest.mark.parametrize(
@@ -973,15 +973,15 @@ NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, but its eff
         ({"chain_getBlock": None}, "{url} returned an unreadable block: null"),
         (
             {"chain_getBlock": block_of(BLOCK, ["0x00"])},
-            "{url} returned other transactions for block 1001 of polkadot than the block has",
+            "{url} returned other transactions for block 1001 of Polkadot than the block has",
         ),
         (
             {"chain_getBlock": block_of(hash_of_block(NUMBER), ["0x00", GOOD])},
-            f"{{url}} returned another block's header for block {BLOCK} of polkadot",
+            f"{{url}} returned another block's header for block {BLOCK} of Polkadot",
         ),
         (
             {"chain_getBlock": {"block": {"header": {}, "extrinsics": [GOOD]}}},
-            "polkadot gave no head: {{}}",
+            "Polkadot gave no head: {{}}",
         ),
         ({"found": "0x0499"}, "{url} returned unreadable events: '0x0499'"),
     ],

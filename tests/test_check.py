@@ -252,7 +252,7 @@ def test_a_refused_transfer_is_not_handed_out(network: FakeNetwork, scenarioctl:
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
     assert (ended.out, ended.code) == ("", 6)
-    assert ended.err == says("check", "DOT", "assetHub").printed
+    assert ended.err == says("check", "DOT", "Polkadot Asset Hub").printed
 
 
 def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
@@ -264,7 +264,7 @@ def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl:
     assert (ended.out, ended.code) == ("", 5)
     assert ended.err.startswith(
         "Error: the check could not prove that this transaction does what it should: "
-        "assetHub cannot be reached (ws://127.0.0.1:1/ did not open"
+        "Polkadot Asset Hub cannot be reached (ws://127.0.0.1:1/ did not open"
     )
 
 
@@ -338,7 +338,7 @@ def test_offline_nothing_is_checked(network: FakeNetwork, scenarioctl: Run) -> N
 
     ended = scenarioctl("--offline", "--config", str(network.config), *words)
 
-    assert ended.err == says("polkadot", "--offline").printed
+    assert ended.err == says("Polkadot", "--offline").printed
     assert ended.code == 5
 
 
@@ -394,55 +394,55 @@ FAULTS: list[Any] = [
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", {"Err": "VersionedConversionFailed"}),
         "unknown",
-        "DryRunApi_dry_run_xcm of assetHub returned the error VersionedConversionFailed",
+        "DryRunApi_dry_run_xcm of Polkadot Asset Hub returned the error VersionedConversionFailed",
         id="a version of XCM that the destination does not know",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", {"Err": "VersionedConversionFailed"}),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot returned the error VersionedConversionFailed",
+        "DryRunApi_dry_run_call of Polkadot returned the error VersionedConversionFailed",
         id="a version of XCM that the source does not know",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", {"Err": "Unimplemented"}),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot returned the error Unimplemented",
+        "DryRunApi_dry_run_call of Polkadot returned the error Unimplemented",
         id="a dry run that the runtime does not implement",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", trap),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        "DryRunApi_dry_run_call of Polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="wasm that traps on the source",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", trap),
         "unknown",
-        "DryRunApi_dry_run_xcm of assetHub failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        "DryRunApi_dry_run_xcm of Polkadot Asset Hub failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="wasm that traps on the destination",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", b"\0\0\0"),
         "unknown",
-        "assetHub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: Ok.execution_result.Complete.used.proof_size: the bytes end early, in what begins at byte 3",
+        "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: Ok.execution_result.Complete.used.proof_size: the bytes end early, in what begins at byte 3",
         id="an answer that is cut",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", b""),
         "unknown",
-        "assetHub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: the bytes end early, in what begins at byte 0",
+        "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: the bytes end early, in what begins at byte 0",
         id="an answer without a byte",
     ),
     pytest.param(
         lambda network: network.cut("assetHub"),
         "unknown",
-        "assetHub cannot be reached (ws://127.0.0.1:1/ did not open: ",
+        "Polkadot Asset Hub cannot be reached (ws://127.0.0.1:1/ did not open: ",
         id="a destination that cannot be reached",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", call_effects((HUB_TO_DEX, message()))),
         "unknown",
-        "polkadot sends a message to 1/Parachain(2034), which is not a chain of the registry",
+        "Polkadot sends a message to 1/Parachain(2034), which is not a chain of the registry",
         id="a message to where no chain is",
     ),
     pytest.param(
@@ -452,37 +452,37 @@ FAULTS: list[Any] = [
             call_effects(({"parents": 0, "interior": {"X1": [{"Parachain": 3333}]}}, message())),
         ),
         "unknown",
-        "polkadot sends a message to 0/Parachain(3333), which is not a chain of the registry",
+        "Polkadot sends a message to 0/Parachain(3333), which is not a chain of the registry",
         id="a message to a chain that is not listed",
     ),
     pytest.param(
         api("polkadot", "TransactionPaymentApi_query_info", trap),
         "unknown",
-        "TransactionPaymentApi_query_info of polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        "TransactionPaymentApi_query_info of Polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="a fee that the chain does not tell",
     ),
     pytest.param(
         api("polkadot", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}),
         "unknown",
-        "XcmPaymentApi_query_delivery_fees of polkadot returned the error Unroutable",
+        "XcmPaymentApi_query_delivery_fees of Polkadot returned the error Unroutable",
         id="a delivery fee that the chain does not tell",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", call_effects()),
         "refused",
-        "the transfer ends on polkadot instead of assetHub",
+        "the transfer ends on Polkadot instead of Polkadot Asset Hub",
         id="a call that sends nothing",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects()),
         "refused",
-        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
+        "no DOT is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there",
         id="a message that completes and credits nobody",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(who=ALICE_KEY))),
         "refused",
-        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
+        "no DOT is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there",
         id="a credit of somebody else",
     ),
     pytest.param(
@@ -492,19 +492,19 @@ FAULTS: list[Any] = [
             message_effects({"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": ARRIVING}}}),
         ),
         "refused",
-        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
+        "no DOT is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there",
         id="a credit of another asset",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=incomplete("TooExpensive"))),
         "refused",
-        "the message fails on assetHub: TooExpensive, too little is set aside for the fee, or the asset cannot pay fees there; the assets sent would be trapped or lost there",
+        "the message fails on Polkadot Asset Hub: TooExpensive, too little is set aside for the fee, or the asset cannot pay fees there; the assets sent would be trapped or lost there",
         id="a fee that is not paid",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(), outcome=incomplete("Barrier"))),
         "refused",
-        "the message fails on assetHub: Barrier, the chain does not accept such a message; the assets sent would be trapped or lost there",
+        "the message fails on Polkadot Asset Hub: Barrier, the chain does not accept such a message; the assets sent would be trapped or lost there",
         id="a message that fails after a credit",
     ),
     pytest.param(
@@ -514,7 +514,7 @@ FAULTS: list[Any] = [
             call_effects(result=module_error("XcmPallet", "FeesNotMet")),
         ),
         "refused",
-        "polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the message cannot be paid",
+        "Polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the message cannot be paid",
         id="a call that its chain refuses",
     ),
     pytest.param(
@@ -528,7 +528,7 @@ FAULTS: list[Any] = [
             ),
         ),
         "refused",
-        "polkadot refuses the call: BadOrigin",
+        "Polkadot refuses the call: BadOrigin",
         id="a call from an origin that may not",
     ),
     pytest.param(
@@ -538,14 +538,14 @@ FAULTS: list[Any] = [
             call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited"))),
         ),
         "refused",
-        "DOT would go from polkadot to assetHub with polkadot as its reserve, but assetHub backs it: no chain refuses this, and the backing would end up in the wrong place",
+        "DOT would go from Polkadot to Polkadot Asset Hub with Polkadot as its reserve, but Polkadot Asset Hub backs it: no chain refuses this, and the backing would end up in the wrong place",
         id="a wrong reserve that nobody refuses",
     ),
     *(
         pytest.param(
             carrying(amount),
             verdict,
-            f"1.5 DOT should leave polkadot, but {told}",
+            f"1.5 DOT should leave Polkadot, but {told}",
             id=f"a message that carries {amount}",
         )
         for amount, verdict, told in (
@@ -557,19 +557,19 @@ FAULTS: list[Any] = [
     pytest.param(
         balance(free=DOT),
         "refused",
-        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays",
+        "the sender can spend 1 DOT on Polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays",
         id="a fee that would take the existential deposit",
     ),
     pytest.param(
         balance(free=int(1.54 * DOT)),
         "refused",
-        "the sender can spend 1.54 DOT on polkadot, but 1.546 DOT would leave, fees included",
+        "the sender can spend 1.54 DOT on Polkadot, but 1.546 DOT would leave, fees included",
         id="the amount but not the fees",
     ),
     pytest.param(
         balance(free=5 * DOT, frozen=4 * DOT),
         "refused",
-        "the sender can spend 1 DOT on polkadot, but 1.546 DOT would leave, fees included",
+        "the sender can spend 1 DOT on Polkadot, but 1.546 DOT would leave, fees included",
         id="a balance that is frozen",
     ),
 ]
@@ -609,7 +609,7 @@ def test_a_source_without_dry_runs_proves_nothing(network: FakeNetwork, check: C
     answer = transfer_check(check)
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
-    assert "the runtime polkadot 1002005 of polkadot has no DryRunApi_dry_run_call" in answer["reasons"]
+    assert "the runtime polkadot 1002005 of Polkadot has no DryRunApi_dry_run_call" in answer["reasons"]
 
 
 def test_messages_of_an_older_version_of_xcm_are_followed_too(network: FakeNetwork, check: Check) -> None:
@@ -656,7 +656,7 @@ def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, 
 
     answer = transfer_check(check)
 
-    assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "assetHub")]
+    assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "Polkadot Asset Hub")]
 
 
 def test_a_weight_that_is_not_told_leaves_open_what_is_taken(network: FakeNetwork, check: Check) -> None:
@@ -665,8 +665,10 @@ def test_a_weight_that_is_not_told_leaves_open_what_is_taken(network: FakeNetwor
     answer = transfer_check(check)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("0.002", "DOT", "assetHub", "WeightNotComputable")]
-    assert answer["warnings"] == [says("XcmPaymentApi_query_xcm_weight", "assetHub", "WeightNotComputable")]
+    assert answer["reasons"] == [says("0.002", "DOT", "Polkadot Asset Hub", "WeightNotComputable")]
+    assert answer["warnings"] == [
+        says("XcmPaymentApi_query_xcm_weight", "Polkadot Asset Hub", "WeightNotComputable")
+    ]
     assert answer["arrival"]["computed"] is None
     assert answer["arrival"]["credited"]["human"] == "1.498 DOT"
 
@@ -677,7 +679,7 @@ def test_two_answers_that_differ_are_told(network: FakeNetwork, check: Check) ->
     answer = transfer_check(check)
 
     assert answer["verdict"] == "ok"
-    assert answer["warnings"] == [says("1.498", "DOT", "assetHub", "1.4979999999")]
+    assert answer["warnings"] == [says("1.498", "DOT", "Polkadot Asset Hub", "1.4979999999")]
 
 
 def test_what_would_be_left_below_the_existential_deposit_is_told(network: FakeNetwork, check: Check) -> None:
@@ -717,15 +719,15 @@ def test_any_call_is_tried(network: FakeNetwork, check: Check) -> None:
     [
         (
             {"Utility": {"BatchInterrupted": {"index": 1, "error": "BadOrigin"}}},
-            says("polkadot", "Utility.BatchInterrupted"),
+            says("Polkadot", "Utility.BatchInterrupted"),
         ),
         (
             {"Proxy": {"ProxyExecuted": {"result": {"Err": "BadOrigin"}}}},
-            says("polkadot", "Proxy.ProxyExecuted"),
+            says("Polkadot", "Proxy.ProxyExecuted"),
         ),
         (
             {"XcmPallet": {"Attempted": {"outcome": incomplete("NotHoldingFees")}}},
-            says("polkadot", "XcmPallet.Attempted"),
+            says("Polkadot", "XcmPallet.Attempted"),
         ),
     ],
 )
@@ -746,7 +748,7 @@ def test_the_accounts_that_a_message_names_must_be_credited(network: FakeNetwork
 
     assert passes["verdict"] == "ok"
     assert passes["arrival"]["credited"]["human"] == "1.498 DOT"
-    assert fails["reasons"] == [says("DOT", "assetHub")]
+    assert fails["reasons"] == [says("DOT", "Polkadot Asset Hub")]
 
 
 def two_assets() -> dict[str, Any]:
@@ -770,7 +772,7 @@ def two_assets() -> dict[str, Any]:
         (
             minted(amount=1),
             "refused",
-            ["no USDt is credited to the beneficiary on assetHub, although nothing fails there"],
+            ["no USDt is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there"],
         ),
     ],
     ids=["the asset", "only what was left of the fee"],
@@ -922,14 +924,14 @@ def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run
     [
         (
             balance(free=DOT // 100),
-            "the check refuses this transaction: the sender can spend 0.01 DOT on polkadot: the fee of 0.016 DOT can be taken only if "
+            "the check refuses this transaction: the sender can spend 0.01 DOT on Polkadot: the fee of 0.016 DOT can be taken only if "
             "the existential deposit of 1 DOT stays",
         ),
         (
             lambda network: with_remarks(
                 network, call_effects(result=module_error("System", "CallFiltered"))
             ),
-            "the check refuses this transaction: polkadot refuses the call: System.CallFiltered",
+            "the check refuses this transaction: Polkadot refuses the call: System.CallFiltered",
         ),
     ],
     ids=["a sender who cannot pay", "a chain that refuses the call"],
@@ -975,7 +977,7 @@ def test_a_flow_one_of_whose_steps_would_fail_is_not_stored(network: FakeNetwork
 
     assert (ended.out, ended.code) == ("", 6)
     assert re.fullmatch(
-        r"Error: steps\[1\]: the check refuses this transaction: polkadot refuses the call: System.CallFiltered.*\n",
+        r"Error: steps\[1\]: the check refuses this transaction: Polkadot refuses the call: System.CallFiltered.*\n",
         ended.err,
     )
     assert count_stored(network, scenarioctl) == 0
@@ -1010,7 +1012,8 @@ def test_a_flow_that_nobody_can_try_is_not_stored(network: FakeNetwork, scenario
 
     assert (ended.out, ended.code) == ("", 5)
     assert (
-        "could not prove that this transaction does what it should: assetHub cannot be reached" in ended.err
+        "could not prove that this transaction does what it should: Polkadot Asset Hub cannot be reached"
+        in ended.err
     )
     assert count_stored(network, scenarioctl) == 0
 
@@ -1071,6 +1074,6 @@ def test_a_transfer_to_oneself_moves_nothing_and_is_refused(
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert (
-        "the receiver is the sender: nothing would move on assetHub, but the fee would be paid"
+        "the receiver is the sender: nothing would move on Polkadot Asset Hub, but the fee would be paid"
         in answer["reasons"]
     )

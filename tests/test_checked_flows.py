@@ -132,4 +132,4 @@ def test_a_swap_before_it_hides_nothing_that_is_wrong_with_a_transfer(
     ended = scenarioctl(*config, "scenario", "full", scenario, "--step", "2", *CHECK)
 
     assert ended.code == 6
-    assert json.loads(ended.out)["error"] == says("0.0108 DOT should leave hydraDx", "carries")
+    assert json.loads(ended.out)["error"] == says("0.0108 DOT should leave Hydration", "carries")

@@ -36,7 +36,7 @@ PROGRAM = str(Path(sys.executable).parent / "scenarioctl")
 ID = re.compile(r"[A-Za-z0-9]{9}")
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 
-#: `XcmPallet.limited_teleport_assets` of 1.5 DOT to Bob on Asset Hub, from Polkadot 2000000.
+#: `XcmPallet.limited_teleport_assets` of 1.5 DOT to Bob on Asset Hub, from polkadot 2000000.
 TELEPORT_CALL = f"0x630905000100a10f0500010100{BOB_HEX[2:]}05040000000700d6117e030000000000"
 TELEPORT = "0xf804" + TELEPORT_CALL[2:]
 REMARK_CALL = "0x00071468656c6c6f"
@@ -194,7 +194,7 @@ def test_a_transaction_without_a_node_needs_offline(scenarioctl: Run, tmp_path: 
 
     answer = json.loads(ended.out)
     assert (answer["code"], ended.code, ended.err) == ("chain_unreachable", 5, ended.out)
-    assert "polkadot" in answer["error"]
+    assert "Polkadot" in answer["error"]
     assert "--offline" in answer["error"]
 
 
@@ -252,7 +252,7 @@ def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
 
 
 DECODED_REMARK = {
-    "says": "writes 'hello' to the history of polkadot",
+    "says": "writes 'hello' to the history of Polkadot",
     "call": {"pallet": "System", "method": "remark_with_event", "args": {"remark": "hello"}},
     "call_data": REMARK_CALL,
     "call_hash": "0xb82e785850266c370345245630424894df164b66e5c07a4da562f9b24cb56996",
@@ -391,7 +391,7 @@ def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_aske
     ]
 
     assert shown[0] == []
-    assert [problem["problem"] for problem in shown[1]] == [says("hydraDx", "--offline")]
+    assert [problem["problem"] for problem in shown[1]] == [says("Hydration", "offline")]
 
 
 # The web editor
@@ -553,7 +553,7 @@ def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
 
     *told, last = drawn.splitlines()
     assert (code, last) == (0, TELEPORT)
-    assert told[-2] == f"What it does: teleports 1.5 DOT from polkadot to assetHub for {BOB}"
+    assert told[-2] == f"What it does: teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}"
     assert "--check --sender" in told[-1]
     assert (piped.stdout, piped.stderr) == (f"{TELEPORT}\n", f"{told[-2]}\n")
 
@@ -568,7 +568,7 @@ def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
         (
             ("scenario", "show", "{id}"),
             "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           kind    what\n"
-            "<node>   chain   polkadot\n<node>  action  'hello' on polkadot\n",
+            "<node>   chain   polkadot\n<node>  action  'hello' on Polkadot\n",
         ),
         (
             ("--offline", "tx", "decode", REMARK_CALL, "--chain", "polkadot"),

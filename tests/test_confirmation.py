@@ -231,7 +231,7 @@ def test_one_that_is_down_leaves_one_and_it_is_said(two: Two) -> None:
     answer = two.check()
 
     assert (answer["verdict"], answer["asked"], answer["exit"]) == ("ok", 1, 0)
-    assert answer["said"].splitlines()[-1] == says("second endpoint", "polkadot", NOWHERE, url=two.url("first"))  # fmt: skip
+    assert answer["said"].splitlines()[-1] == says("second endpoint", "Polkadot", NOWHERE, url=two.url("first"))  # fmt: skip
 
 
 def test_one_that_stands_in_for_the_first_does_not_confirm_itself(two: Two) -> None:
@@ -292,7 +292,7 @@ def test_a_single_endpoint_is_asked_once_and_it_is_said(two: Two) -> None:
 
     assert (answer["verdict"], answer["asked"]) == ("ok", 1)
     assert answer["said"].splitlines()[-1] == says(
-        "polkadot", "assetHub", one=two.url("first"), two=two.url("first", "assetHub")
+        "Polkadot", "Polkadot Asset Hub", one=two.url("first"), two=two.url("first", "assetHub")
     )
     assert two.first.chains["polkadot"].node.asked.count("chain_getBlockHash") < 4
 
@@ -310,7 +310,7 @@ def test_two_endpoints_of_one_chain_confirm_what_they_can(two: Two) -> None:
     contradicted = two.check()
 
     assert (agreed["verdict"], agreed["asked"]) == ("ok", 1)
-    assert agreed["said"].splitlines()[-1] == says("polkadot", one=two.url("first"))
+    assert agreed["said"].splitlines()[-1] == says("Polkadot", one=two.url("first"))
     assert contradicted["verdict"] == "unknown"
 
 
@@ -464,7 +464,7 @@ def test_a_maximum_that_one_endpoint_tells_says_so(two: Two) -> None:
     ended = two.transfer("--json")
 
     assert json.loads(ended.out)["asked"] == 1
-    assert ended.err.splitlines()[-1] == says("second endpoint", "polkadot", NOWHERE, url=two.url("first"))
+    assert ended.err.splitlines()[-1] == says("second endpoint", "Polkadot", NOWHERE, url=two.url("first"))
 
 
 def test_a_false_balance_is_not_shown(two: Two) -> None:
@@ -485,7 +485,9 @@ def test_which_chains_one_endpoint_told_of_is_said_in_one_line(two: Two) -> None
     ended = two.run("balance", ALICE, "polkadot", "assetHub")
 
     assert ended.code == 0
-    assert ended.said == says("polkadot", "assetHub", one=two.url("first"), two=two.url("first", "assetHub"))
+    assert ended.said == says(
+        "Polkadot", "Polkadot Asset Hub", one=two.url("first"), two=two.url("first", "assetHub")
+    )
 
 
 def test_which_endpoints_were_asked_is_logged_for_verbose(two: Two, caplog: pytest.LogCaptureFixture) -> None:

@@ -99,7 +99,7 @@ def test_a_false_finalized_head_makes_nothing_final(world: World) -> None:
     final = world.look()
 
     assert (found.answer["state"], found.answer["settled"]) == ("in-block", False)
-    assert found.warnings == (says(NUMBER + 1, "polkadot", **world.urls(0, 1)),)
+    assert found.warnings == (says(NUMBER + 1, "Polkadot", **world.urls(0, 1)),)
     assert (final.answer["state"], final.answer["asked"]) == ("finalized", 2)
 
 
@@ -216,7 +216,7 @@ def test_an_arrival_of_a_chain_with_one_endpoint_says_so(world: World) -> None:
     found = world.look()
 
     assert found.answer["arrivals"][0]["asked"] == 1
-    assert found.notes == (says("second endpoint", "assetHub"),)
+    assert found.notes == (says("second endpoint", "Polkadot Asset Hub"),)
 
 
 # broadcast --wait

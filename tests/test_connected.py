@@ -145,7 +145,7 @@ class TestLastHopFee:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "polkadot", "hydraDx", "DOT", 2 * WEIGHT_FEE)
 
-        assert str(refused.value) == says("amount", "0.0008", "DOT", "hydraDx")
+        assert str(refused.value) == says("amount", "0.0008", "DOT", "Hydration")
 
     def test_a_chain_that_does_not_tell_it_is_named(self, network: FakeNetwork) -> None:
         network.chains["hydraDx"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
@@ -154,7 +154,7 @@ class TestLastHopFee:
             draft(network, "polkadot", "hydraDx", "DOT", DOT)
 
         assert str(refused.value) == says(
-            "hydraDx", "XcmPaymentApi_query_weight_to_asset_fee", "AssetNotFound", "--offline"
+            "Hydration", "XcmPaymentApi_query_weight_to_asset_fee", "AssetNotFound", "--offline"
         )
 
     def test_other_routes_ask_no_other_chain(self, network: FakeNetwork) -> None:
@@ -179,7 +179,7 @@ class TestFeeOnTheAssetHub:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert str(refused.value) == says(
-            "USDT", "hydraDx", "assetHub", "--check", "--sender", "--remote-fee-asset DOT"
+            "USDT", "Hydration", "Polkadot Asset Hub", "--check", "--sender", "--remote-fee-asset DOT"
         )
 
     def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(
@@ -190,7 +190,7 @@ class TestFeeOnTheAssetHub:
         transaction = draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
-        assert transaction.warnings == (says("assetHub takes its fee", "USDT", "trapped"),)
+        assert transaction.warnings == (says("Polkadot Asset Hub takes its fee", "USDT", "trapped"),)
 
     def test_a_little_native_beside_it_pays_and_the_rest_of_it_arrives_too(
         self, network: FakeNetwork
@@ -233,13 +233,13 @@ class TestFeeOnTheAssetHub:
         assert check.computed == check.credited
         assert check.computed is not None
         assert check.computed.human == "100 USDt"
-        assert transaction.warnings == (says("0.0108", "DOT", "assetHub", "USDT"),)
+        assert transaction.warnings == (says("0.0108", "DOT", "Polkadot Asset Hub", "USDT"),)
 
     def test_a_sender_without_the_native_asset_is_told_what_is_missing(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8, ALICE_KEY)
 
-        assert str(refused.value) == says("USDT", "hydraDx", "assetHub", "0.0108", "DOT")
+        assert str(refused.value) == says("USDT", "Hydration", "Polkadot Asset Hub", "0.0108", "DOT")
 
     @staticmethod
     def accept_two_assets(network: FakeNetwork) -> None:
@@ -386,7 +386,7 @@ class TestRoutesThatOnlyADryRunOpens:
         assert transaction.check is not None
         assert transaction.check.verdict == "refused"
         kind = "a teleport" if teleports else "a reserve transfer"
-        assert f"as {kind}: assetHub refuses the call: BadOrigin" in transaction.check.reasons
+        assert f"as {kind}: Polkadot Asset Hub refuses the call: BadOrigin" in transaction.check.reasons
 
     def test_where_it_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
         def trap(_: bytes) -> Any:
@@ -458,7 +458,7 @@ class TestWhatGoesAlongWithoutBeingNamed:
         check = transaction.check
         assert check is not None
         assert (check.verdict, check.reasons) == ("ok", ())
-        assert transaction.warnings == (says("0.0108 DOT", "assetHub", "receiver"),)
+        assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver"),)
         leaving = [step.amount.value for step in check.steps if step.what == "leaves"]
         assert leaving == [self.AMOUNT, self.FEE]
 
@@ -480,7 +480,7 @@ class TestWhatGoesAlongWithoutBeingNamed:
         assert check is not None
         assert check.verdict == "refused"
         assert len(transaction.call.args["assets"]["V5"]) == 1
-        assert check.reasons[-1] == says("with DOT beside it", "0.0108 DOT", "hydraDx")
+        assert check.reasons[-1] == says("with DOT beside it", "0.0108 DOT", "Hydration")
 
     def test_where_its_price_is_not_told_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
         network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
@@ -490,7 +490,7 @@ class TestWhatGoesAlongWithoutBeingNamed:
         check = transaction.check
         assert check is not None
         assert check.verdict == "unknown"
-        assert check.reasons[-1] == says("with DOT beside it", "assetHub", "AssetNotFound")
+        assert check.reasons[-1] == says("with DOT beside it", "Polkadot Asset Hub", "AssetNotFound")
 
 
 def test_a_builder_checks_the_request_itself() -> None:
@@ -619,5 +619,5 @@ class TestConfiguredReserve:
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, *ends, 10**18)
 
-        assert "the reserve of ETH on assetHub could not be asked for" in str(refused.value)
+        assert "the reserve of ETH on Polkadot Asset Hub could not be asked for" in str(refused.value)
         assert "busy" in str(refused.value)

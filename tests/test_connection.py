@@ -208,6 +208,6 @@ def test_a_command_without_a_node_says_so_and_names_offline(scenarioctl: Run, tm
 
     assert ended.code == 5
     assert ended.out == (
-        '{"error": "polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused); '
+        '{"error": "Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused); '
         '--offline builds with the stored runtime table", "code": "chain_unreachable"}\n'
     )

@@ -99,7 +99,7 @@ def test_what_is_destroyed_is_told(
 ) -> None:
     answer = judge(network, check, call, *events)
 
-    assert answer["warnings"][0] == "destroys 0.5 DOT on polkadot"
+    assert answer["warnings"][0] == "destroys 0.5 DOT on Polkadot"
     assert ("polkadot", "destroyed", "0.5 DOT") in steps(answer)
     assert answer["verdict"] == "ok"
 
@@ -117,7 +117,7 @@ def test_a_single_unit_that_nobody_gets_is_not_ok(
 
     assert (answer["verdict"], whole["verdict"]) == ("unknown", "ok")
     assert [reason.split(" that leaves")[1] for reason in answer["reasons"]] == [
-        " accounts on polkadot is credited to nobody: it may be lost"
+        " accounts on Polkadot is credited to nobody: it may be lost"
     ]
 
 
@@ -127,8 +127,8 @@ def test_more_than_is_said_to_be_destroyed_is_not_ok(network: FakeNetwork, check
     answer = judge(network, check, call, burned(100 * DOT), minted(98 * DOT))
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("1", "DOT", "polkadot")]
-    assert answer["warnings"][0] == "destroys 1 DOT on polkadot"
+    assert answer["reasons"] == [says("1", "DOT", "Polkadot")]
+    assert answer["warnings"][0] == "destroys 1 DOT on Polkadot"
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_the_backing_of_what_goes_on_counts_once_also_if_its_account_is_named(
     )
 
     assert [reason for reason in answer["reasons"] if "nobody" in reason] == [
-        says("1.47 DOT that leaves accounts on polkadot", "nobody")
+        says("1.47 DOT that leaves accounts on Polkadot", "nobody")
     ]
 
 
@@ -272,7 +272,7 @@ def test_an_event_that_moves_something_unknown_is_not_ok(network: FakeNetwork, c
     answer = judge(network, check, pay(), balances("BalanceSet", who=ALICE_KEY, free=0))
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("polkadot", "Balances.BalanceSet")]
+    assert answer["reasons"] == [says("Polkadot", "Balances.BalanceSet")]
 
 
 def test_an_item_that_is_not_fungible_is_not_followed(network: FakeNetwork, check: Check) -> None:
@@ -281,7 +281,7 @@ def test_an_item_that_is_not_fungible_is_not_followed(network: FakeNetwork, chec
     answer = judge(network, check, execute(item, deposit(BOB_KEY)))
 
     assert answer["verdict"] == "unknown"
-    assert says("not fungible", "polkadot") in answer["reasons"]
+    assert says("not fungible", "Polkadot") in answer["reasons"]
 
 
 def test_dust_of_an_asset_hub_is_read_from_its_state(network: FakeNetwork, scenarioctl: Run) -> None:
@@ -305,4 +305,4 @@ def test_dust_of_an_asset_hub_is_read_from_its_state(network: FakeNetwork, scena
 
     answer = json.loads(ended.out)
     assert ("assetHub", "dust", "0.05 USDt") in steps(answer)
-    assert answer["warnings"] == [says("0.05 USDt", "assetHub", "0.07 USDt")]
+    assert answer["warnings"] == [says("0.05 USDt", "Polkadot Asset Hub", "0.07 USDt")]

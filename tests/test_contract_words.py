@@ -55,7 +55,7 @@ def unknown(call: Call, chain: str = "hydraDx") -> list[str]:
 def test_a_transfer_through_the_address_of_an_asset_is_a_transfer() -> None:
     call = evm(USDT, erc20("a9059cbb"))
 
-    assert say(call) == says("transfers 5 USDT", f"0x{EVE.hex()}", "hydraDx")
+    assert say(call) == says("transfers 5 USDT", f"0x{EVE.hex()}", "Hydration")
     assert unknown(call) == []
 
 
@@ -72,7 +72,7 @@ def test_a_dispatched_call_is_the_call_inside() -> None:
     data = table.encode_call(Call(pallet="Currencies", method="transfer", args=transfer))
     call = evm(DISPATCH_PRECOMPILE, data)
 
-    assert say(call) == says("0x" + "aa" * 20, f"[transfers 5 DOT to {BOB} on hydraDx]")
+    assert say(call) == says("0x" + "aa" * 20, f"[transfers 5 DOT to {BOB} on Hydration]")
     assert unknown(call) == []
 
 

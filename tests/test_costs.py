@@ -219,7 +219,7 @@ def test_a_call_that_fails_anyway_is_refused_without_a_word_of_its_fee(
 
     answer = check(REMARK, "--chain", "polkadot")
 
-    assert answer["reasons"] == [says("polkadot")]
+    assert answer["reasons"] == [says("Polkadot")]
 
 
 def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
@@ -234,7 +234,7 @@ def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
 
     assert (answer["verdict"], answer["reasons"]) == (
         "refused",
-        [says("polkadot", "System.CallFiltered")],
+        [says("Polkadot", "System.CallFiltered")],
     )
 
 
@@ -246,7 +246,7 @@ def test_a_part_that_fails_once_the_fee_is_paid_is_refused(network: FakeNetwork,
 
     answer = check(REMARK, "--chain", "polkadot")
 
-    assert answer["reasons"] == [says("polkadot", "Utility.BatchInterrupted")]
+    assert answer["reasons"] == [says("Polkadot", "Utility.BatchInterrupted")]
 
 
 def test_what_is_sent_is_what_is_sent_once_the_fee_is_paid(network: FakeNetwork, check: Check) -> None:
@@ -334,8 +334,8 @@ def test_dust_of_others_and_of_an_asset_that_is_not_listed_is_named_too(
 
     bob = format_account(BOB_KEY, 0)
     assert [warning for warning in answer["warnings"] if " loses " in warning] == [
-        says(bob, "0.5", "HDX", "hydraDx", "1"),
-        says("sender", "7", "424242", "hydraDx", "10"),
+        says(bob, "0.5", "HDX", "Hydration", "1"),
+        says("sender", "7", "424242", "Hydration", "10"),
     ]
 
 
@@ -370,13 +370,13 @@ def within(check: Check, amount: int) -> dict[str, Any]:
             4 * DOT - FEE + 1,
             "refused",
             [
-                "0.9999999999 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: send at most 3.984 DOT"
+                "0.9999999999 DOT would stay with the sender on Polkadot, less than the existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: send at most 3.984 DOT"
             ],
         ),
         (
             5 * DOT,
             "refused",
-            ["the sender can spend 5 DOT on polkadot, but 5.016 DOT would leave, fees included"],
+            ["the sender can spend 5 DOT on Polkadot, but 5.016 DOT would leave, fees included"],
         ),
     ],
 )
@@ -430,13 +430,13 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
         (
             {"free": 10 * DOT, "frozen": 10 * DOT - FEE + 1},
             [
-                "the sender can spend only 0.0159999999 DOT on polkadot, because 9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
+                "the sender can spend only 0.0159999999 DOT on Polkadot, because 9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
             ],
         ),
         (
             {"free": DOT + FEE - 1},
             [
-                "the sender can spend 1.0159999999 DOT on polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays"
+                "the sender can spend 1.0159999999 DOT on Polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays"
             ],
         ),
         ({"free": DOT + FEE}, []),
@@ -544,17 +544,17 @@ def test_without_an_oracle_the_price_that_the_chain_falls_back_on_counts(
         (
             lambda network: pay_in(network, 10, 19),
             "refused",
-            says("sender", "hydraDx", "0.00002 USDT"),
+            says("sender", "Hydration", "0.00002 USDT"),
         ),
         (
             lambda network: pay_in(network, 10, 10**9, price=None),
             "unknown",
-            says("sender", "hydraDx", "10", "USDT"),
+            says("sender", "Hydration", "10", "USDT"),
         ),
         (
             lambda network: pay_in(network, 10, 10**9, quote=_trap),
             "unknown",
-            says("XcmPaymentApi_query_weight_to_asset_fee", "hydraDx", "-32603"),
+            says("XcmPaymentApi_query_weight_to_asset_fee", "Hydration", "-32603"),
         ),
     ],
     ids=["too little of it", "a currency without a price", "a price that the chain does not tell"],
@@ -596,7 +596,7 @@ def test_the_exchange_takes_a_fee_that_closes_the_account(network: FakeNetwork, 
     fails = dex_check(check)
 
     assert passes["verdict"] == "ok"
-    assert fails["reasons"] == [says("sender", "0.999999999999", "HDX", "hydraDx", "1")]
+    assert fails["reasons"] == [says("sender", "0.999999999999", "HDX", "Hydration", "1")]
 
 
 def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNetwork, check: Check) -> None:
@@ -605,7 +605,7 @@ def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNe
 
     answer = dex_check(check)
 
-    assert answer["reasons"] == [says("sender", "0", "HDX", "hydraDx", "5")]
+    assert answer["reasons"] == [says("sender", "0", "HDX", "Hydration", "5")]
 
 
 def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
@@ -622,7 +622,7 @@ def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
         *("--destinationaddress", BOB),
     )
 
-    assert answer["reasons"] == [says("sender", "1.00001", "USDT", "hydraDx", "1.00002")]
+    assert answer["reasons"] == [says("sender", "1.00001", "USDT", "Hydration", "1.00002")]
 
 
 def test_a_flow_is_held_to_the_same(network: FakeNetwork, scenarioctl: Run) -> None:

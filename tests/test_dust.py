@@ -62,7 +62,7 @@ def test_dust_of_somebody_else_is_told_and_no_step() -> None:
     findings = dust(value=1 - HELD, account=BOB_KEY)
 
     assert findings.steps == []
-    assert findings.losses == [says("14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3", "assetHub")]
+    assert findings.losses == [says("14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3", "Polkadot Asset Hub")]
 
 
 @pytest.mark.parametrize(("account", "told"), [(ALICE_KEY, True), (BOB_KEY, False)])

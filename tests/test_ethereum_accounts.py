@@ -103,7 +103,7 @@ def test_a_transaction_of_such_an_account_is_assembled_and_read_again() -> None:
 def test_a_signature_of_another_kind_is_refused() -> None:
     table = table_with_ethereum_accounts()
 
-    with raises(InvalidRequest, says("0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac", "mythos")):
+    with raises(InvalidRequest, says("0xf24FF3a9CF04c71Dbc94D0b566f7A27B94566cac", "Mythos")):
         assemble(table, MYTHOS, to_sign(table), ethereum_signature(ALITH_KEY, b"something else"))
 
 
@@ -121,7 +121,7 @@ def test_a_signature_of_an_ethereum_message_is_named(text: Callable[[bytes], byt
     said = text(wanted.payload)
     prefix = b"\x19Ethereum Signed Message:\n" + str(len(said)).encode()
 
-    with raises(InvalidRequest, says("EIP-191", "mythos", "bytes_to_sign")):
+    with raises(InvalidRequest, says("EIP-191", "Mythos", "bytes_to_sign")):
         assemble(table, MYTHOS, wanted, ethereum_signature(ALITH_KEY, prefix + said))
 
 
@@ -155,7 +155,7 @@ def test_what_delivery_costs_an_account_of_20_bytes_is_not_what_it_sends() -> No
 
 
 def test_a_check_has_no_sender_of_another_kind() -> None:
-    with raises(InvalidRequest, says("sender", "mythos", "20")):
+    with raises(InvalidRequest, says("sender", "Mythos", "20")):
         trial("mythos", sender=bytes(range(32)))
 
 

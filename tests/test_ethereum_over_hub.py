@@ -103,7 +103,11 @@ def test_a_call_says_what_it_was_built_from(location: str, amount: int, fee: int
 
 @pytest.mark.parametrize(
     ("asset_id", "words"),
-    [("HDX", ("HDX", "only assets of Ethereum")), ("5", ("DOT", "assetHub first")), ("42", ("EURC", "two"))],
+    [
+        ("HDX", ("HDX", "only assets of Ethereum")),
+        ("5", ("DOT", "Polkadot Asset Hub first")),
+        ("42", ("EURC", "two")),
+    ],
 )
 def test_only_assets_of_ethereum_that_two_list_go_in_one_signature(
     asset_id: str, words: tuple[str, ...]
@@ -198,7 +202,7 @@ def test_what_goes_along_what_it_pays_and_whose_the_rest_is_is_told(build: Try) 
     assert [line for line in ended.err.splitlines() if line.startswith("Warning: ")] == [
         says("from Polkadot to Ethereum", "minutes to hours"),
         says("1.6985 DOT", "1 AAVE", "1.53 DOT", "0.005 DOT", RECEIVER, ALICE),
-        says("1 AAVE", "DOT", ALICE, "assetHub"),
+        says("1 AAVE", "DOT", ALICE, "Polkadot Asset Hub"),
         says("1 AAVE", "0x7Fc66500c84A76Ad7e9c93437bFc5Ac33E2DDaE9"),
     ]
     table = bundled("hydraDx")
@@ -250,14 +254,14 @@ def test_without_its_sender_nothing_is_built(build: Try) -> None:
     ended = build(sender="")
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip().removeprefix("Error: ") == says("AAVE", "sender", "assetHub")
+    assert ended.err.strip().removeprefix("Error: ") == says("AAVE", "sender", "Polkadot Asset Hub")
 
 
 def test_a_relayer_is_paid_from_the_asset_hub_only(build: Try) -> None:
     ended = build("--relayer-fee", "0.001")
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip().removeprefix("Error: ") == says("AAVE", "relayer_fee", "assetHub")
+    assert ended.err.strip().removeprefix("Error: ") == says("AAVE", "relayer_fee", "Polkadot Asset Hub")
 
 
 def test_offline_nothing_is_built(scenarioctl: Run) -> None:
@@ -267,7 +271,7 @@ def test_offline_nothing_is_built(scenarioctl: Run) -> None:
     )
 
     assert ended.code != 0 and not ended.out
-    assert ended.err.strip() == says("Error: ", "AAVE", "assetHub", "without --offline")
+    assert ended.err.strip() == says("Error: ", "AAVE", "Polkadot Asset Hub", "without --offline")
 
 
 def test_no_scenario_keeps_it_since_none_names_its_sender(scenarioctl: Run) -> None:
@@ -277,14 +281,16 @@ def test_no_scenario_keeps_it_since_none_names_its_sender(scenarioctl: Run) -> N
     )
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.said == says("Error: ", "AAVE", "assetHub", "without --offline")
+    assert ended.said == says("Error: ", "AAVE", "Polkadot Asset Hub", "without --offline")
 
 
 def test_a_sender_that_is_an_ethereum_address_has_no_key_on_the_asset_hub(build: Try) -> None:
     ended = build(sender="0x" + (b"ETH\0" + KEY + bytes(8)).hex())
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip().removeprefix("Error: ") == says("sender", "Ethereum address", "assetHub")
+    assert ended.err.strip().removeprefix("Error: ") == says(
+        "sender", "Ethereum address", "Polkadot Asset Hub"
+    )
 
 
 def api(chain: str, name: str, value: Any) -> Callable[[FakeNetwork], None]:
@@ -452,12 +458,12 @@ def test_a_check_refuses_what_the_asset_hub_would_not_send_on(
 
     answer = json.loads(ended.out or ended.err)
     assert (answer["verdict"], ended.code) == ("refused", 6)
-    assert answer["reasons"][0] == says("assetHub", "Unroutable")
+    assert answer["reasons"][0] == says("Polkadot Asset Hub", "Unroutable")
 
 
 def test_the_call_is_told_in_words(scenarioctl: Run, build: Try) -> None:
     ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "hydraDx", build().out.strip())
 
     assert json.loads(ended.out)["says"] == says(
-        "1 AAVE", "1.6985 DOT", "assetHub", "ethereum", RECEIVER, ALICE
+        "1 AAVE", "1.6985 DOT", "Polkadot Asset Hub", "Ethereum", RECEIVER, ALICE
     )

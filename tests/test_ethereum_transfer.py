@@ -135,7 +135,7 @@ def test_an_asset_that_goes_no_further_is_not_sent_to_the_asset_hub_first() -> N
     with pytest.raises(InvalidRequest) as refused:
         find_route(transfer("BNC", source="bifrost"), ASSETS, fee_settled=True)
 
-    assert str(refused.value) == says("BNC", "only assetHub")
+    assert str(refused.value) == says("BNC", "only Polkadot Asset Hub")
     assert "first" not in str(refused.value)
 
 
@@ -278,7 +278,7 @@ def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(network: FakeNe
     warnings = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
     assert warnings == [
         says("from Polkadot to Ethereum", "minutes to hours"),
-        says("1.53 DOT", "1 AAVE", "assetHub", RECEIVER),
+        says("1.53 DOT", "1 AAVE", "Polkadot Asset Hub", RECEIVER),
         says("(V1)", "--relayer-fee", "(V2)"),
         says("1 AAVE", format_ethereum_account(bytes.fromhex(AAVE_CONTRACT[2:]))),
     ]
@@ -390,7 +390,9 @@ def test_another_reserve_of_an_asset_of_ethereum_is_refused(network: FakeNetwork
 
     ended = build()
 
-    assert ended.err.strip() == says("AAVE", "its reserve on assetHub should be", "has 1/Parachain(2034)")
+    assert ended.err.strip() == says(
+        "AAVE", "its reserve on Polkadot Asset Hub should be", "has 1/Parachain(2034)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -474,7 +476,7 @@ def test_a_check_refuses_what_the_bridge_hub_drops(
 
     answer = json.loads(ended.out or ended.err)
     assert (answer["verdict"], ended.code) == ("refused", 6)
-    assert answer["reasons"][0] == says("bridgeHub", "lost")
+    assert answer["reasons"][0] == says("Polkadot Bridge Hub", "lost")
 
 
 @pytest.mark.parametrize(
@@ -541,10 +543,10 @@ def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> Non
     answer = check()
 
     assert answer["verdict"] == "refused"
-    assert says("ReserveAssetDeposited", "ethereum") in answer["reasons"]
+    assert says("ReserveAssetDeposited", "Ethereum") in answer["reasons"]
 
 
 def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run, build: Try) -> None:
     ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build().out.strip())
 
-    assert json.loads(ended.out)["says"] == says("over the bridge to ethereum", "1 AAVE", RECEIVER)
+    assert json.loads(ended.out)["says"] == says("over the bridge to Ethereum", "1 AAVE", RECEIVER)

@@ -73,7 +73,7 @@ def test_chains_with_the_same_old_facts_are_one_warning() -> None:
 
     warnings = warn_of_old_facts([people, SHIDEN, coretime], REGISTRY, connected=[], today=FAR_AWAY)
 
-    assert any("people, coretime" in warning for warning in warnings)
+    assert any("Polkadot People, Polkadot Coretime" in warning for warning in warnings)
     assert len(warnings) == 2
 
 
@@ -108,7 +108,7 @@ def test_chain_check_warns_in_json_and_ends_as_warnings_do(scenarioctl: Run, tmp
     (warning,) = json.loads(ended.out)["warnings"]
     assert json.loads(ended.err) == {"warning": warning}
     assert (ended.code, strict.code) == (0, 7)
-    assert "polkadot" in warning
+    assert "Polkadot" in warning
 
 
 @pytest.mark.usefixtures("years_later")

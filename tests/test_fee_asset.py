@@ -133,7 +133,7 @@ def test_offline_the_fee_currency_is_set_in_a_batch(scenarioctl: Run) -> None:
         },
     )
     assert answer["fee_asset"] == {"asset": "5", "symbol": "DOT"}
-    assert answer["warnings"][0] == says("hydraDx", "DOT")
+    assert answer["warnings"][0] == says("Hydration", "DOT")
 
 
 def test_offline_it_is_unknown_what_an_account_with_a_fee_currency_pays(scenarioctl: Run) -> None:

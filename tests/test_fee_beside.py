@@ -90,7 +90,7 @@ class TestReceiversOfHydration:
         _, pays = transaction.call.args["assets"]["V5"]
         assert pays == asset(NATIVE_UP, 2 * WEIGHT_FEE + LEAST + 2 * DEPOSIT)
         assert transaction.warnings[-1] == says(
-            "holds no WUD", "hydraDx", "deposit", "0.00011 DOT", "pay fees"
+            "holds no WUD", "Hydration", "deposit", "0.00011 DOT", "pay fees"
         )
 
     @pytest.mark.parametrize("held", ["free", "reserved"])
@@ -132,7 +132,7 @@ class TestReceiversOfHydration:
         check = transaction.check
         assert check is not None
         assert check.verdict == "ok"
-        assert check.warnings == (says("1.1 HDX leaves the beneficiary", "hydraDx"),)
+        assert check.warnings == (says("1.1 HDX leaves the beneficiary", "Hydration"),)
 
 
 @pytest.mark.parametrize(("name", "may"), [("AAVE", True), ("ETH", False), ("DOT", False), ("1984", False)])
@@ -145,7 +145,7 @@ def test_offline_it_is_a_warning_for_what_anybody_registers(scenarioctl: Run, na
 
     told = [line for line in ended.err.splitlines() if "deposit of 1.1 HDX" in line]
     assert ended.code == 0
-    assert told == ([says("AAVE", "hydraDx", "trapped")] if may else [])
+    assert told == ([says("AAVE", "Hydration", "trapped")] if may else [])
 
 
 class TestCarried:
@@ -182,14 +182,14 @@ class TestCarried:
         check = self.check(network, carried=0)
 
         assert check.verdict in ("unknown", "refused")
-        assert any(reason == says("0.0108 DOT should leave hydraDx") for reason in check.reasons)
+        assert any(reason == says("0.0108 DOT should leave Hydration") for reason in check.reasons)
 
     @pytest.mark.parametrize("part", [0.5, 2])
     def test_a_message_with_another_amount_of_it_is_refused(self, network: FakeNetwork, part: float) -> None:
         check = self.check(network, carried=int(self.FEE * part))
 
         assert check.verdict == "refused"
-        assert check.reasons == (says("0.0108 DOT should leave hydraDx", "carries"),)
+        assert check.reasons == (says("0.0108 DOT should leave Hydration", "carries"),)
 
     def test_a_fee_that_takes_nearly_all_of_it_is_told(self, network: FakeNetwork) -> None:
         check = self.check(network, carried=self.FEE, execution=self.FEE - DOT // 1000)

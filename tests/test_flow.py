@@ -685,7 +685,7 @@ class TestCreation:
                 "xTransfer",
                 'dest_chain = "assethub"',
                 'dest_chain = "kusama"',
-                says("steps[1", "DOT", "from polkadot to kusama"),
+                says("steps[1", "DOT", "from Polkadot to Kusama"),
             ),
             (
                 "chainTx",

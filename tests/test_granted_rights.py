@@ -21,7 +21,7 @@ ADD_PROXY = Call(
     method="add_proxy",
     args={"delegate": {"Id": BOB_KEY}, "proxy_type": "Any", "delay": 0},
 )
-RIGHT = f"lets {BOB} do anything with this account from now on, on polkadot"
+RIGHT = f"lets {BOB} do anything with this account from now on, on Polkadot"
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(network: FakeN
     answer = judge(network, check, send, forwarded=[(RELAY_TO_HUB, {"V5": [transact]})])
 
     assert answer["verdict"] == "unknown"
-    assert RIGHT.replace("polkadot", "assetHub") in answer["reasons"]
+    assert RIGHT.replace("Polkadot", "Polkadot Asset Hub") in answer["reasons"]
 
 
 def test_rights_are_told_apart_from_warnings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,8 +65,8 @@ def read_yaml(name: str) -> Any:
 
 
 WHAT_IT_DOES = [
-    "teleports 1.5 DOT from polkadot to assetHub for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
-    "writes 'payroll' to the history of assetHub",
+    "teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    "writes 'payroll' to the history of Polkadot Asset Hub",
 ]
 
 

@@ -474,7 +474,7 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
     reply = served.post("/api/xcm/asset-transfer", TRANSFER)
 
     assert json.loads(unquote(reply.headers["scenarioctl-warnings"])) == [
-        says("assetHub", "delivery", "0.1 DOT", "FeesNotMet")
+        says("Polkadot Asset Hub", "delivery", "0.1 DOT", "FeesNotMet")
     ]
     assert json.loads(unquote(reply.headers["scenarioctl-notes"])) == [says("USDt", "1")]
 

@@ -123,7 +123,7 @@ def test_4_a_scenario_is_described_in_full(served: Serving, stored: str) -> None
     assert result == {
         "result": {
             "tx": TXDATA.replace("02093d00", "828d5b00"),
-            "says": f"sends 1.5 USDt from assetHub to hydraDx (reserve on assetHub) for {BOB}",
+            "says": f"sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot Asset Hub) for {BOB}",
             "summary": "assetHub > xTransfer > hydraDx",
             "asset": "1984",
             "amount": "1.5",
@@ -180,7 +180,7 @@ def test_6_a_swap_that_nobody_can_quote_says_so_beside_its_flag(served: Serving)
         503,
         {
             "success": False,
-            "error": "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
+            "error": "a swap without a minimum received needs a quote from Hydration, which can't be asked offline: give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
             "code": "chain_unreachable",
         },
     )
@@ -257,7 +257,7 @@ def test_10_what_is_no_transaction_is_judged_before_the_chain_is_asked(served: S
     assert (reply.status, reply.json()) == (
         422,
         {
-            "error": "tx 0x1234 is not a signed extrinsic of polkadot: it does not begin with a length and a version, as every extrinsic does",
+            "error": "tx 0x1234 is not a signed extrinsic of Polkadot: it does not begin with a length and a version, as every extrinsic does",
             "code": "invalid_request",
             "field": "tx",
             "value": "0x1234",

@@ -122,7 +122,7 @@ def test_not_even_a_receiver_who_holds_the_asset_gets_less_than_the_fees(
     refused = build(network, scenarioctl, *TO_HUB, "--amount", "1000000")
 
     assert refused.code == 2
-    assert refused.err == says("fees on the way to assetHub", "Send at least").printed
+    assert refused.err == says("fees on the way to Polkadot Asset Hub", "Send at least").printed
 
 
 def test_a_receiver_who_can_not_be_asked_about_is_taken_to_hold_nothing(

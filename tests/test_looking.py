@@ -276,7 +276,7 @@ EVM_BYTES = bytes.fromhex(EVM[2:])
     ("account", "kind", "id", "keyless", "keys", "said"),
     [
         (TREASURY, "pallet", "py/trsry", True, [], ("py/trsry",)),
-        (b"para" + (2034).to_bytes(4, "little") + bytes(24), "parachain", "2034", True, [], ("2034", "its relay chain (hydraDx)")),
+        (b"para" + (2034).to_bytes(4, "little") + bytes(24), "parachain", "2034", True, [], ("2034", "its relay chain (Hydration)")),
         (b"sibl" + (9999).to_bytes(4, "little") + bytes(24), "parachain", "9999", True, [], ("9999", "other parachains")),
         (b"Parent".ljust(32, b"\0"), "relay", None, True, [], ("relay",)),
         (bytes(32), "constant", None, True, [], ("00",)),

@@ -266,16 +266,16 @@ def holding(free: int) -> Any:
 @pytest.mark.parametrize(
     ("arrange", "line", "code", "sentence"),
     [
-        (holding(DEPOSIT), (), 2, says("amount max", "DOT", "polkadot")),
+        (holding(DEPOSIT), (), 2, says("amount max", "DOT", "Polkadot")),
         (holding(DEPOSIT + FEE), (), 2, says("amount max", "0.016 DOT", "fees")),
-        (holding(0), ("--allow-death",), 2, says("amount max", "DOT", "polkadot")),
-        (refused_by_dry_run, ("--to", "assetHub"), 6, says("polkadot", "BadOrigin")),
+        (holding(0), ("--allow-death",), 2, says("amount max", "DOT", "Polkadot")),
+        (refused_by_dry_run, ("--to", "assetHub"), 6, says("Polkadot", "BadOrigin")),
         (without_delivery_fees, ("--to", "assetHub"), 5, says("amount max")),
         (holding(5 * DOT), ("--offline",), 5, says("amount max", "offline")),
         (holding(5 * DOT), ("--sender", ""), 2, says("sender")),
         (holding(5 * DOT), ("--asset", "{{ asset }}"), 2, says("amount")),
         (holding(5 * DOT), ("--destination-address", "{{ to }}"), 2, says("amount max")),
-        (holding(5 * DOT), ("--to", "acala"), 2, says("amount max", "DOT", "acala", "check")),
+        (holding(5 * DOT), ("--to", "acala"), 2, says("amount max", "DOT", "Acala", "check")),
     ],
     ids=[
         *("only the deposit", "only the fee", "nothing", "refused", "unknown delivery", "offline"),
@@ -312,7 +312,7 @@ def test_between_chains_a_flag_that_would_do_nothing_is_refused(scenarioctl: Run
     ended = scenarioctl("--offline", "create", "scenario", *line, "--destination-address", BOB, flag)
 
     assert (ended.out, ended.code) == ("", 2)
-    assert ended.err == says("allow_death", "polkadot", "assetHub", "max").printed
+    assert ended.err == says("allow_death", "Polkadot", "Polkadot Asset Hub", "max").printed
 
 
 def test_a_flow_may_close_an_account_and_is_edited_as_it_was(scenarioctl: Run, tmp_path: Path) -> None:

@@ -207,8 +207,8 @@ def test_a_call_that_is_only_named_says_that_its_arguments_are_not_shown() -> No
     force = Call(pallet="Staking", method="force_no_eras", args={})
 
     assert [say("assetHub", reap), say("assetHub", force)] == [
-        says("Staking.reap_stash", "assetHub", "not understood", "not shown"),
-        says("Staking.force_no_eras", "assetHub", "not understood"),
+        says("Staking.reap_stash", "Polkadot Asset Hub", "not understood", "not shown"),
+        says("Staking.force_no_eras", "Polkadot Asset Hub", "not understood"),
     ]
 
 
@@ -223,7 +223,7 @@ def test_a_call_for_a_chain_without_a_runtime_is_said_to_be_unread() -> None:
 
     sentence = tell_call(send, REGISTRY.find("assetHub"), ASSETS, lambda _: None).sentence
 
-    assert sentence == says("to hydraDx", "3 bytes", "not decoded", "the runtime of hydraDx is not known")
+    assert sentence == says("to Hydration", "3 bytes", "not decoded", "the runtime of Hydration is not known")
 
 
 def test_an_address_that_is_no_account_is_told_too() -> None:

@@ -65,7 +65,7 @@ def test_rights_come_first_then_money_then_what_is_not_understood_and_remarks_ar
 
     first, second, third, fourth, last = sentence.split("; ")
     assert first == says("lets", BOB, "anything", "this account")
-    assert second == f"transfers 150 DOT to {BOB} on polkadot"
+    assert second == f"transfers 150 DOT to {BOB} on Polkadot"
     assert third == says("Staking.force_no_eras", "not understood")
     assert fourth == says("stops nominating")
     assert last == "and 9 remarks"
@@ -397,5 +397,5 @@ def test_a_right_is_said_first_and_is_known(row: tuple[str, str]) -> None:
             for right in reading.rights:
                 given += 1
                 assert say(chain, value).startswith(right.sentence)
-                assert right.sentence.endswith(f", on {chain}")
+                assert right.sentence.endswith(f", on {REGISTRY.find(chain).title}")
         assert given, chain

@@ -41,7 +41,7 @@ def remark(scenarioctl: Run) -> str:
         ("problems.*.problem", ""),
         (
             "nodes.1",
-            '{{"id": "{action}", "type": "action", "step": "Remark", "text": "\'hello\' on polkadot"}}\n',
+            '{{"id": "{action}", "type": "action", "step": "Remark", "text": "\'hello\' on Polkadot"}}\n',
         ),
     ],
 )
@@ -285,7 +285,7 @@ def test_an_offline_refusal_tells_where_offline_comes_from(
     connected = scenarioctl(*line, "--no-offline")
 
     assert (refused.out, refused.code) == ("", 5)
-    assert refused.err == f"Error: polkadot can't be asked offline: {advice}\n"
+    assert refused.err == f"Error: Polkadot can't be asked offline: {advice}\n"
     assert "cannot be reached" in connected.err
 
 

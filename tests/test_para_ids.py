@@ -145,7 +145,7 @@ def test_what_the_relay_chain_does_not_tell_is_unknown(network: FakeNetwork, che
     answer = check(REMARK)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("own", f"parachain {PARA_ID}", "polkadot", "could not be found")]
+    assert answer["reasons"] == [says("own", f"parachain {PARA_ID}", "Polkadot", "could not be found")]
 
 
 def test_without_a_genesis_any_node_could_answer(network: FakeNetwork, check: Check) -> None:

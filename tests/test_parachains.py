@@ -120,7 +120,7 @@ def test_a_check_tries_the_chain_that_backs_the_asset(
     unknown = "own accepts from other chains are not known"
     over = ways[0].split(", ")[1] if ways and "," in ways[0] else ""
     assert refused == says(
-        unknown if ways else "cannot be sent from own", f"goes there only over {over}" if over else ""
+        unknown if ways else "cannot be sent from own", "goes there only over" if over else "", over
     )
     assert refused.endswith("; with --check and --sender, a dry run of every hop may prove it") == bool(ways)
 
@@ -194,9 +194,14 @@ def test_what_facts_leave_out_is_asked_for(
     ("source", "destination", "asset", "words"),
     [
         ("acala", "bifrost", "1/Parachain(9999)", "the parachain 9999, is not in the registry"),
-        ("astar", "assetHub", "ASTR", "does not accept astar as its reserve"),
-        ("assetHub", "mythos", "DOT", "mythos holds only MYTH"),
-        ("assetHub", "astar", "2/GlobalConsensus(Ethereum:1)", "does not accept assetHub as its reserve"),
+        ("astar", "assetHub", "ASTR", "does not accept Astar as its reserve"),
+        ("assetHub", "mythos", "DOT", "Mythos holds only MYTH"),
+        (
+            "assetHub",
+            "astar",
+            "2/GlobalConsensus(Ethereum:1)",
+            "does not accept Polkadot Asset Hub as its reserve",
+        ),
     ],
 )
 def test_what_facts_deny_is_not_asked_for(source: str, destination: str, asset: object, words: str) -> None:
@@ -228,7 +233,7 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     if answer is None:
         with pytest.raises(ChainUnreachable) as unknown:
             finish(builder.accepted_plans(plans))
-        assert str(unknown.value) == says("assetHub", "own", "teleport")
+        assert str(unknown.value) == says("Polkadot Asset Hub", "own", "teleport")
         return
 
     (plan,) = finish(builder.accepted_plans(plans))
@@ -249,7 +254,7 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     builder = builder_of(wanted, known, answer)
     with pytest.raises(InvalidRequest) as closed:
         find_route(wanted, Assets(known), fee_settled=True)
-    assert str(closed.value) == says("MYTH", "assetHub", "ForeignAssets.Reserves", "--check")
+    assert str(closed.value) == says("MYTH", "Polkadot Asset Hub", "ForeignAssets.Reserves", "--check")
     plans = candidate_plans(builder)
     assert [build_candidate(plan).args["assets_transfer_type"] for plan in plans] == ["Teleport"]
 
@@ -258,7 +263,7 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
         return
     with pytest.raises(InvalidRequest) as refused:
         finish(builder.accepted_plans(plans))
-    assert str(refused.value) == says("MYTH", "assetHub", "mythos", "by no teleport now")
+    assert str(refused.value) == says("MYTH", "Polkadot Asset Hub", "Mythos", "by no teleport now")
 
 
 @pytest.mark.parametrize(("answers", "version"), [(True, "V4"), (False, "V5")])
@@ -361,7 +366,7 @@ def test_offline_nothing_can_be_told(scenarioctl: Run, tmp_path: Path) -> None:
 
     assert ended.code == 5
     assert ended.err.endswith("\n")
-    assert ended.err.splitlines()[-1] + "\n" == says("own", "assetHub", "offline").printed
+    assert ended.err.splitlines()[-1] + "\n" == says("own", "Polkadot Asset Hub", "offline").printed
 
 
 #: A header: the parent's hash, the number 5 as a compact, and the rest.
@@ -410,8 +415,8 @@ def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:
     ("told", "words"),
     [
         ({"para_id": 2223}, ("chains.own.para_id", 2222, 2223)),
-        ({"head": None}, ("chains.own.para_id", 2222, "polkadot has no parachain")),
-        ({"block": "0x" + "11" * 32}, ("chains.own", "not the parachain 2222 of polkadot", "block 5")),
+        ({"head": None}, ("chains.own.para_id", 2222, "Polkadot has no parachain")),
+        ({"block": "0x" + "11" * 32}, ("chains.own", "not the parachain 2222 of Polkadot", "block 5")),
     ],
 )
 def test_a_chain_that_is_another_one_is_refused(told: dict[str, Any], words: tuple[Any, ...]) -> None:

@@ -26,7 +26,7 @@ from tests.node import Feed, Gone, Node, Refusal
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"
-REFUSED = f"polkadot cannot be reached ({NOWHERE} did not open: Connection refused)"
+REFUSED = f"Polkadot cannot be reached ({NOWHERE} did not open: Connection refused)"
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
 CURRENT = {"specName": "polkadot", "specVersion": 2000000}
 
@@ -256,7 +256,7 @@ async def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: 
             passed = time.perf_counter() - started
 
     assert [str(error) for error in ended] == [
-        "the connections to polkadot were closed before it answered"
+        "the connections to Polkadot were closed before it answered"
     ] * 2
     assert passed < 2
 
@@ -416,7 +416,7 @@ def test_what_is_asked_meanwhile_fails_at_once_with_the_reason_and_the_time() ->
     clock = Clock()
     backoff = Backoff(clock=clock, chance=lambda: 1.0)
     for _ in range(4):
-        backoff.failed("polkadot cannot be reached (it is gone)")
+        backoff.failed("Polkadot cannot be reached (it is gone)")
         clock.now += 100
     clock.now -= 99.5
     said = []
@@ -432,11 +432,11 @@ def test_what_is_asked_meanwhile_fails_at_once_with_the_reason_and_the_time() ->
         backoff.begin()
 
     assert said == [
-        says("polkadot", "4"),
-        says("polkadot", "1"),
+        says("Polkadot", "4"),
+        says("Polkadot", "1"),
         "tried",
     ]
-    assert str(second.value) == says("polkadot", "reached")
+    assert str(second.value) == says("Polkadot", "reached")
 
 
 def test_the_time_of_the_next_attempt_is_no_one_elses() -> None:
@@ -505,7 +505,7 @@ async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(t
                         await Client(pool).table()
                     said.append(str(refused.value))
             lie = (
-                f"polkadot cannot be reached ({liar.url} serves another chain: "
+                f"Polkadot cannot be reached ({liar.url} serves another chain: "
                 f"genesis {GENESIS['assetHub']}, not {GENESIS['polkadot']})"
             )
 

@@ -134,10 +134,10 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
             location(CAROL_KEY),
             f"{CAROL} may be able to claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
         ),
-        (NATIVE_UP, "Only the chain polkadot itself can claim it, with a message that contains ClaimAsset."),
+        (NATIVE_UP, "Only the chain Polkadot itself can claim it, with a message that contains ClaimAsset."),
         (
             {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}},
-            "The sender can claim it only from polkadot, with a message that contains ClaimAsset: with XcmPallet.send, if polkadot lets accounts send messages.",
+            "The sender can claim it only from Polkadot, with a message that contains ClaimAsset: with XcmPallet.send, if Polkadot lets accounts send messages.",
         ),
         (
             {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
@@ -154,7 +154,7 @@ def test_a_trap_where_a_message_ends_is_refused(
     answer = check_transfer(check)
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
-    assert answer["reasons"] == [says("0.5", "DOT", "assetHub", claim)]
+    assert answer["reasons"] == [says("0.5", "DOT", "Polkadot Asset Hub", claim)]
 
 
 def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> None:
@@ -196,7 +196,7 @@ def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Ch
     answer = check_payments(network, check)
 
     # If the deposit to Bob fails, Carol gets all of it.
-    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("end", CAROL, "assetHub")])
+    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("end", CAROL, "Polkadot Asset Hub")])
     named = holdings(answer, "credits")
     assert named[:2] == [
         ("assetHub", BOB, "1 DOT", None, False),
@@ -230,7 +230,7 @@ def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -
     one = check_payments(network, check)
 
     assert (both["verdict"], both["reasons"]) == ("ok", [])
-    assert one["reasons"] == [says(CAROL, "assetHub")]
+    assert one["reasons"] == [says(CAROL, "Polkadot Asset Hub")]
 
 
 def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) -> None:
@@ -292,7 +292,7 @@ def test_an_account_of_the_chain_that_a_program_names_by_its_place_has_to_be_con
 
     assert (answer["verdict"], answer["reasons"]) == ("refused", [says("parachain 2034", "--yes")])
     assert [each[2:] for each in holdings(answer, "credits")] == [
-        ("1.498 DOT", says("sovereign", "hydraDx"), False)
+        ("1.498 DOT", says("sovereign", "Hydration"), False)
     ]
 
 
@@ -302,7 +302,7 @@ def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, c
     answer = check_transfer(check)
 
     assert answer["verdict"] == "refused"
-    assert answer["reasons"] == [says("0.01", "DOT", CAROL, "assetHub")]
+    assert answer["reasons"] == [says("0.01", "DOT", CAROL, "Polkadot Asset Hub")]
 
 
 def test_a_transfer_that_credits_far_less_than_computed_is_not_ok(network: FakeNetwork, check: Check) -> None:
@@ -311,7 +311,7 @@ def test_a_transfer_that_credits_far_less_than_computed_is_not_ok(network: FakeN
     answer = check_transfer(check)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("0.749", "DOT", "assetHub")]
+    assert answer["reasons"] == [says("0.749", "DOT", "Polkadot Asset Hub")]
     assert says("1.498", "0.749") in answer["warnings"]
 
 
@@ -321,7 +321,7 @@ def test_what_a_message_brings_and_nobody_gets_is_unknown(network: FakeNetwork, 
     answer = check_payments(network, check)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("1", "DOT", "assetHub")]
+    assert answer["reasons"] == [says("1", "DOT", "Polkadot Asset Hub")]
 
 
 def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwork, check: Check) -> None:
@@ -336,7 +336,7 @@ def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwor
 # The reserve gate
 
 WRONG_RESERVE = (
-    "DOT would go from polkadot to hydraDx with polkadot as its reserve, but assetHub backs it: no chain refuses "
+    "DOT would go from Polkadot to Hydration with Polkadot as its reserve, but Polkadot Asset Hub backs it: no chain refuses "
     "this, and the backing would end up in the wrong place"
 )
 TRANSACT = {
@@ -462,9 +462,9 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
 
     assert answer["verdict"] == "unknown"
     assert answer["reasons"] == [
-        says("handler", "polkadot"),
-        says("assetHub", "BuyExecution"),
-        says("fails", "assetHub", BOB),
+        says("handler", "Polkadot"),
+        says("Polkadot Asset Hub", "BuyExecution"),
+        says("fails", "Polkadot Asset Hub", BOB),
     ]
 
 
@@ -477,19 +477,19 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
         (TRANSACT, ""),
         (
             {"Transact": {**TRANSACT["Transact"], "call": {"encoded": bytes.fromhex("0a0000") + bytes(33)}}},
-            says("assetHub", "Balances.transfer_allow_death"),
+            says("Polkadot Asset Hub", "Balances.transfer_allow_death"),
         ),
         (
             {"Transact": {**TRANSACT["Transact"], "call": {"encoded": b"\xff"}}},
-            says("assetHub", "executes"),
+            says("Polkadot Asset Hub", "executes"),
         ),
         (
             {"ExchangeAsset": {"give": ALL, "want": [asset(NATIVE_UP, DOT)], "maximal": True}},
-            says("assetHub", "ExchangeAsset"),
+            says("Polkadot Asset Hub", "ExchangeAsset"),
         ),
         (
             {"LockAsset": {"asset": asset(NATIVE_UP, 1), "unlocker": HUB_TO_DEX}},
-            says("assetHub", "LockAsset"),
+            says("Polkadot Asset Hub", "LockAsset"),
         ),
         (
             {
@@ -502,11 +502,11 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
                     "assets": ALL,
                 }
             },
-            says("assetHub", "ReportHolding"),
+            says("Polkadot Asset Hub", "ReportHolding"),
         ),
         (
             {"ExportMessage": {"network": "Kusama", "destination": "Here", "xcm": []}},
-            says("assetHub", "ExportMessage"),
+            says("Polkadot Asset Hub", "ExportMessage"),
         ),
         ({"SetFeesMode": {"jit_withdraw": True}}, ""),
     ],
@@ -587,12 +587,12 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
     [
         (
             {"ref_time": 1_479_873_955_001, "proof_size": 1},
-            "the transaction is too heavy for a block of polkadot: it takes 1.480 s of computing time, and the "
+            "the transaction is too heavy for a block of Polkadot: it takes 1.480 s of computing time, and the "
             "limit of a transaction is 1.480 s. Split it",
         ),
         (
             {"ref_time": 1, "proof_size": 13650590614545068196},
-            "the transaction is too heavy for a block of polkadot: its proof takes 13650590614545068196 bytes, and "
+            "the transaction is too heavy for a block of Polkadot: its proof takes 13650590614545068196 bytes, and "
             "the limit of a transaction is 13650590614545068195. Split it",
         ),
         ({"ref_time": 1_479_873_955_000, "proof_size": 1}, ""),
@@ -622,7 +622,7 @@ def test_a_transaction_that_no_block_takes_is_refused_untried(
         ),
         (
             "IfElseMainSuccess",
-            says("Utility.if_else", "polkadot"),
+            says("Utility.if_else", "Polkadot"),
         ),
     ],
 )

@@ -352,7 +352,7 @@ def test_a_node_that_gives_the_same_keys_again_is_not_asked_for_ever(ask: Ask) -
         ended = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "1000")
 
     assert ended.code == 5
-    assert ended.err.startswith("Error: polkadot returned no keys of a map: ['0x")
+    assert ended.err.startswith("Error: Polkadot returned no keys of a map: ['0x")
 
 
 # Constants and runtime APIs
@@ -658,7 +658,7 @@ def test_an_answer_that_is_no_bytes_is_the_nodes_fault(ask: Ask) -> None:
         with Node(answers("polkadot", state_getStorage=given)) as node:
             ended = ask(node, "polkadot", "query", "polkadot", "System", "Number")
 
-        assert (ended.err, ended.code) == (says("polkadot", shown).printed, 5)
+        assert (ended.err, ended.code) == (says("Polkadot", shown).printed, 5)
 
 
 def test_what_the_node_says_against_a_call_is_passed_on(ask: Ask) -> None:

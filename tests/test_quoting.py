@@ -391,7 +391,7 @@ class TestTheSendersDryRun:
         quote = self.sold_by_bob(tmp_path, 0, error={"Token": "FundsUnavailable"})
 
         assert quote.amount_out == 1957124423891189
-        assert quote.warnings == (says("hydraDx", "5>omnipool>0", "Token.FundsUnavailable"),)
+        assert quote.warnings == (says("Hydration", "5>omnipool>0", "Token.FundsUnavailable"),)
 
 
 def frozen(asset: int, tradable: int) -> State:
@@ -408,7 +408,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "ASTR", TWO_DOT),
         {},
         "invalid_request",
-        "9 (ASTR, ASTR of Astar) is not in the Omnipool of hydraDx, and its router has no route from 5 to 9: give one with --route",
+        "9 (ASTR, ASTR of Astar) is not in the Omnipool of Hydration, and its router has no route from 5 to 9: give one with --route",
     ),
     (
         "a route through the Omnipool with an asset that is not there",
@@ -416,7 +416,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {"route": "5>omnipool>9>omnipool>0"},
         "invalid_request",
-        "9 is not in the Omnipool of hydraDx, expected a route that does not trade it there",
+        "9 is not in the Omnipool of Hydration, expected a route that does not trade it there",
     ),
     (
         "a frozen asset sold",
@@ -424,7 +424,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: its trading is frozen",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of Hydration now: its trading is frozen",
     ),
     (
         "an asset that can be bought and not sold",
@@ -432,7 +432,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: only the other direction is tradable",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of Hydration now: only the other direction is tradable",
     ),
     (
         "an asset that can be sold and not bought",
@@ -440,7 +440,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: only the other direction is tradable",
+        "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: only the other direction is tradable",
     ),
     (
         "the hub asset bought",
@@ -456,7 +456,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("LRNA", "DOT", 10**12),
         {},
         "chain_refused",
-        "1 (LRNA) cannot be sold in the Omnipool of hydraDx now: HubAssetTradability forbids it",
+        "1 (LRNA) cannot be sold in the Omnipool of Hydration now: HubAssetTradability forbids it",
     ),
     (
         "less than the smallest trade",
@@ -520,7 +520,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "the Omnipool of hydraDx holds no HDX (the native asset), so it has no price",
+        "the Omnipool of Hydration holds no HDX (the native asset), so it has no price",
     ),
     (
         "a way that begins with a contract's token",
@@ -552,7 +552,7 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
     [
         (
             lambda *_: dry_run_answer(error={"Token": "BelowMinimum"}),
-            says("hydraDx", "5>xyk>10", "Token.BelowMinimum"),
+            says("Hydration", "5>xyk>10", "Token.BelowMinimum"),
         ),
         (
             lambda *_: dry_run_answer(
@@ -562,10 +562,10 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
                     }
                 }
             ),
-            says("hydraDx", "5>xyk>10", "XYK.SellAssetAmountInvalid"),
+            says("Hydration", "5>xyk>10", "XYK.SellAssetAmountInvalid"),
         ),
-        (lambda *_: dry_run_answer(), says("hydraDx", "5>xyk>10")),
-        (lambda *_: {"Err": "Unimplemented"}, says("hydraDx", "5>xyk>10")),
+        (lambda *_: dry_run_answer(), says("Hydration", "5>xyk>10")),
+        (lambda *_: {"Err": "Unimplemented"}, says("Hydration", "5>xyk>10")),
     ],
     ids=["the batch fails", "the trade fails", "nothing happens", "no dry run"],
 )
@@ -581,7 +581,7 @@ def test_a_node_without_dry_runs_leaves_the_minimum_to_the_caller(tmp_path: Path
 
     error = refused(tmp_path, Chain(pool(), dry_run=no_dry_run), "DOT", "10", TWO_DOT, route="5>xyk>10")
 
-    assert str(error).startswith("hydraDx cannot dry-run 5>xyk>10: ws://127.0.0.1:")
+    assert str(error).startswith("Hydration cannot dry-run 5>xyk>10: ws://127.0.0.1:")
     assert str(error).endswith("refused state_call: Method not found (-32601); " + GIVE)
 
 
@@ -777,7 +777,7 @@ class TestCommands:
         refused, exact = run(*line), run(*line, "--exact-minimum", "--field", "swap.swap_tx")
 
         reason = (
-            "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: its trading is frozen"
+            "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: its trading is frozen"
         )
         assert (refused.code, refused.err) == (6, f"Error: {reason}\n")
         assert self.minimum(exact.out.strip()) == 5
@@ -800,8 +800,8 @@ class TestCommands:
         )
         texts = [node["text"] for node in json.loads(shown.out)["nodes"] if node["type"] == "action"]
         assert texts == [
-            says("2", "DOT", "HDX", "hydraDx", "0.00000000014"),
-            says("2", "DOT", "HDX", "hydraDx", "0.00000000014"),
+            says("2", "DOT", "HDX", "Hydration", "0.00000000014"),
+            says("2", "DOT", "HDX", "Hydration", "0.00000000014"),
         ]
         said = "\n".join(json.loads(lines.out)["result"])
         assert "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given" in said
@@ -876,7 +876,7 @@ class TestCommands:
             (
                 ("quote", *SWAP, "2", "--offline"),
                 5,
-                says("hydraDx", "--offline"),
+                says("Hydration", "--offline"),
             ),
             (
                 ("create", "swap", *SWAP, "2", "--max-impact", "101"),

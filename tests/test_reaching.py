@@ -245,7 +245,7 @@ def test_the_list_of_chains_tells_a_table_that_was_fetched_from_one_that_came_al
 def test_a_chain_that_is_not_reached_is_not_refreshed(scenarioctl: Run, tmp_path: Path) -> None:
     ended = scenarioctl("--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "refresh", "polkadot")
 
-    assert (ended.out, ended.err, ended.code) == ("", says("polkadot").printed, 5)
+    assert (ended.out, ended.err, ended.code) == ("", says("Polkadot").printed, 5)
 
 
 # contract info
@@ -411,5 +411,5 @@ def test_a_contracts_chain_that_stalls_is_not_waited_for_long(
     passed = time.monotonic() - started
 
     assert json.loads(ended.out)["onchain"] is None
-    assert "assetHub cannot be reached" in ended.err
+    assert "Polkadot Asset Hub cannot be reached" in ended.err
     assert passed < 5

@@ -275,7 +275,7 @@ def test_what_the_bridge_hub_drops_is_refused(network: FakeNetwork, build: Try) 
 
     ended = build(*V2)
 
-    assert (ended.code, ended.err.strip()) == (2, says("bridgeHub", "queue"))
+    assert (ended.code, ended.err.strip()) == (2, says("Polkadot Bridge Hub", "queue"))
 
 
 @pytest.mark.parametrize("contract", [AAVE_CONTRACT, "0x27ca963c279c93801941e1eb8799c23f407d68e7"])
@@ -355,7 +355,9 @@ def burned(place: Any, amount: int) -> dict[str, Any]:
     return {"ForeignAssets": {"Burned": {"asset_id": place, "owner": ALICE_KEY, "balance": amount}}}
 
 
-@pytest.mark.parametrize(("ether", "lost"), [(RELAYER, []), (3 * RELAYER, [says("0.0006 ETH", "assetHub")])])
+@pytest.mark.parametrize(
+    ("ether", "lost"), [(RELAYER, []), (3 * RELAYER, [says("0.0006 ETH", "Polkadot Asset Hub")])]
+)
 def test_a_check_adds_up_what_leaves(
     network: FakeNetwork, scenarioctl: Run, build: Try, ether: int, lost: list[Says]
 ) -> None:
@@ -415,4 +417,4 @@ def test_a_check_knows_who_backs_what_the_program_sends(
 def test_the_program_is_told_in_words(scenarioctl: Run, build: Try) -> None:
     ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build(*V2).out.strip())
 
-    assert json.loads(ended.out)["says"] == says("1 AAVE", "0.0003 ETH", "ethereum", RECEIVER, ALICE)
+    assert json.loads(ended.out)["says"] == says("1 AAVE", "0.0003 ETH", "Ethereum", RECEIVER, ALICE)

@@ -81,15 +81,15 @@ def wanted(source: str, destination: str, asset: object, pays: object) -> Transf
         ("assetHub", "hydraDx", 31337, 50000075, ("remote_fee_asset 50000075", "only paraspell")),
         ("assetHub", "hydraDx", 31337, 4294967295, ("remote_fee_asset 4294967295", "hydraDx")),
         ("hydraDx", "assetHub", 1000085, 1000085, ("remote_fee_asset 1000085", "is sent")),
-        ("hydraDx", "hydraDx", 5, 10, ("remote_fee_asset 10", "within hydraDx")),
-        ("hydraDx", "polkadot", 5, 10, ("remote_fee_asset 10", "polkadot holds only DOT")),
+        ("hydraDx", "hydraDx", 5, 10, ("remote_fee_asset 10", "within Hydration")),
+        ("hydraDx", "polkadot", 5, 10, ("remote_fee_asset 10", "Polkadot holds only DOT")),
         ("polkadot", "hydraDx", "DOT", "DOT", ("remote_fee_asset DOT", "is sent")),
         ("assetHub", "people", "DOT", 1984, ("remote_fee_asset 1984", "people")),
         ("assetHub", "assetHub_kusama", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "ethereum", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "mythos", "1/Parachain(3369)", "DOT", ("MYTH", "teleport")),
-        ("assetHub", "acala", "DOT", 1984, ("acala accepts", "only without")),
-        ("assetHub", "bifrost", "DOT", 1984, ("bifrost accepts", "only without")),
+        ("assetHub", "acala", "DOT", 1984, ("Acala accepts", "only without")),
+        ("assetHub", "bifrost", "DOT", 1984, ("Bifrost accepts", "only without")),
     ],
 )
 def test_what_cannot_pay_there_is_refused(
@@ -107,14 +107,14 @@ def test_an_asset_of_another_chain_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         check_route(replace(wanted("assetHub", "hydraDx", 31337, 1984), remote_fee_asset=other), ASSETS)
 
-    assert str(refused.value) == says("remote_fee_asset 10", "hydraDx", "assetHub")
+    assert str(refused.value) == says("remote_fee_asset 10", "Polkadot Asset Hub")
 
 
 def test_it_is_not_built_without_an_amount() -> None:
     with pytest.raises(InvalidRequest) as refused:
         build_transfer(wanted("assetHub", "hydraDx", 31337, 1984), bundled("assetHub"), assets=ASSETS)
 
-    assert str(refused.value) == says("remote_fee_asset 1984", "hydraDx", "amount")
+    assert str(refused.value) == says("remote_fee_asset 1984", "Hydration", "amount")
 
 
 def test_what_is_weighed_deposits_both() -> None:
@@ -295,7 +295,7 @@ def test_what_pays_is_asked_for_its_reserve_too(network: FakeNetwork) -> None:
             network, "assetHub", "hydraDx", "31337", AMOUNT, remote_fee_asset="2/GlobalConsensus(Ethereum:1)"
         )
 
-    assert str(refused.value) == says("ETH", "assetHub", "ForeignAssets")
+    assert str(refused.value) == says("ETH", "Polkadot Asset Hub", "ForeignAssets")
 
 
 def _place(item: Mapping[str, Any]) -> Any:
@@ -348,7 +348,7 @@ class TestConnected:
         type_id = hub.table.api_method("XcmPaymentApi", "query_xcm_weight").inputs[0].type_id
         first, *_ = hub.table.decode(type_id, weighed)["V5"]
         assert [item["id"] for item in first["WithdrawAsset"]] == [WUD_ON_HUB, NATIVE_UP]
-        assert transaction.warnings == (says("0.0108 DOT", "assetHub", "receiver's"),)
+        assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver's"),)
 
     def test_a_check_finds_the_credit_of_both(self, network: FakeNetwork) -> None:
         self.arrives(network, self.WUD, self.rest(self.FEE - WEIGHT_FEE))
@@ -368,7 +368,7 @@ class TestConnected:
             ("computed arrival", "0.0104 DOT"),
             ("arrives", "0.0104 DOT"),
         ]
-        assert transaction.warnings == (says("0.0108 DOT", "assetHub", "receiver's"),)
+        assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver's"),)
 
     @pytest.mark.parametrize(
         ("rest", "verdict", "words"),
@@ -432,13 +432,15 @@ class TestConnected:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT")
 
-        assert str(refused.value) == says("remote_fee_asset 5", "0.0108 DOT", "0 DOT", "hydraDx")
+        assert str(refused.value) == says("remote_fee_asset 5", "0.0108 DOT", "0 DOT", "Hydration")
 
     def test_an_asset_in_which_it_takes_no_fees_now_is_refused(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10")
 
-        assert str(refused.value) == says("remote_fee_asset 10", "assetHub takes no fees", "trapped")
+        assert str(refused.value) == says(
+            "remote_fee_asset 10", "Polkadot Asset Hub takes no fees", "trapped"
+        )
 
     def test_where_it_cannot_be_asked_nothing_is_built(self, network: FakeNetwork) -> None:
         network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
@@ -446,7 +448,7 @@ class TestConnected:
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="DOT")
 
-        assert str(refused.value) == says("remote_fee_asset 5", "assetHub", "AssetNotFound")
+        assert str(refused.value) == says("remote_fee_asset 5", "Polkadot Asset Hub", "AssetNotFound")
 
     def test_a_new_account_may_hold_only_what_pays(self, network: FakeNetwork) -> None:
         """USDT alone keeps an account alive, but lets it hold no asset like WUD."""
@@ -472,8 +474,8 @@ class TestConnected:
         transaction = draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10")
 
         assert transaction.warnings == (
-            says("no DOT", "assetHub", "WUD", "trapped"),
-            says("8.01 USDT", "assetHub", "receiver's"),
+            says("no DOT", "Polkadot Asset Hub", "WUD", "trapped"),
+            says("8.01 USDT", "Polkadot Asset Hub", "receiver's"),
         )
 
     @pytest.mark.parametrize("amount", [1, 10**8])
@@ -522,7 +524,7 @@ class TestScenarios:
         assert "with a little USDt" in listed["scenarios"][0]["title"]
         assert 'remote_fee_asset = "1984"' in flow.out
         assert drafted.code == 5
-        assert drafted.err.strip() == says("Error: ", "USDt", "hydraDx", "offline")
+        assert drafted.err.strip() == says("Error: ", "USDt", "Hydration", "offline")
 
     def test_a_placeholder_is_refused(self, scenarioctl: Run) -> None:
         refused = scenarioctl(

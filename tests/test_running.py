@@ -401,8 +401,8 @@ class TestQuery:
         )
         assert text_of(running.drafts[1]) == "1000000000000000 5"
         assert running.lines[:2] == [
-            "Querying System.Account on polkadot",
-            says("polkadot", answer),
+            "Querying System.Account on Polkadot",
+            says("Polkadot", answer),
         ]
 
     def test_a_chain_that_is_not_reached_gives_no_transaction(self, stage: Stage) -> None:
@@ -413,8 +413,8 @@ class TestQuery:
             ("Remark", NO_TRANSACTION),
         ]
         assert running.lines == [
-            "Querying System.Account on polkadot",
-            says("a", "polkadot", "offline"),
+            "Querying System.Account on Polkadot",
+            says("a", "Polkadot", "offline"),
             says("b", "source.target", "query.nonce"),
         ]
 
@@ -510,7 +510,7 @@ class TestWebhook:
         assert [draft.tx for draft in running.drafts] == [NO_TRANSACTION]
         assert running.lines[2:] == [
             says("xTransfer", "b"),
-            says("0", "1984", "DOT", "USDt", "assetHub"),
+            says("0", "1984", "DOT", "USDt", "Polkadot Asset Hub"),
         ]
 
     def test_two_steps_for_one_webhook_share_an_event(self, stage: Stage) -> None:
@@ -764,7 +764,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "123000000000000000000",
             "xTransfer",
-            "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on assetHub, USDC (asset 7, not the canonical USDC 22) on hydraDx",
+            "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on Polkadot Asset Hub, USDC (asset 7, not the canonical USDC 22) on Hydration",
         ),
     ],
     "webhooks": [
@@ -772,7 +772,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, symbol not verified) on assetHub, USDT on hydraDx",
+            "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, symbol not verified) on Polkadot Asset Hub, USDT on Hydration",
         )
     ],
     "http_chain_xtransfer": [
@@ -780,13 +780,13 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "polkadot",
             "30000000000",
             "xTransfer",
-            "source asset 0 and target asset 10 are not the same asset: DOT on polkadot, BEAST (asset 10, symbol not verified) on assetHub",
+            "source asset 0 and target asset 10 are not the same asset: DOT on Polkadot, BEAST (asset 10, symbol not verified) on Polkadot Asset Hub",
         ),
         (
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, symbol not verified) on assetHub, DOT on polkadot",
+            "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, symbol not verified) on Polkadot Asset Hub, DOT on Polkadot",
         ),
     ],
     "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
@@ -802,7 +802,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "1000000",
             "xTransfer",
-            "source asset 1984 and target asset 5 are not the same asset: USDt on assetHub, DOT on hydraDx",
+            "source asset 1984 and target asset 5 are not the same asset: USDt on Polkadot Asset Hub, DOT on Hydration",
         ),
     ],
     "webhook_query": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
@@ -1005,7 +1005,7 @@ class TestIndex:
 
 def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unreachable(*_: object, **__: object) -> None:
-        raise ChainUnreachable("polkadot cannot be reached")
+        raise ChainUnreachable("Polkadot cannot be reached")
 
     monkeypatch.setattr("scenarioctl.actions.remark.draft_remark", unreachable)
     running = stage.run(diagram(remark("x")))

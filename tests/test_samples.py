@@ -22,7 +22,7 @@ OURS = sorted((DATA / "diagrams").glob("*.json"))
 REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 
 NEEDS_QUOTE = (
-    "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: "
+    "a swap without a minimum received needs a quote from Hydration, which can't be asked offline: "
     "give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)"
 )
 NO_TEXT = "the Remark has no text, expected it in actionData.source.target"
@@ -71,8 +71,8 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         {
             "action_4a407f": "source asset 100 and target asset 7 are not the same asset: "
             "WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/"
-            "AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on assetHub, "
-            "USDC (asset 7, not the canonical USDC 22) on hydraDx"
+            "AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on Polkadot Asset Hub, "
+            "USDC (asset 7, not the canonical USDC 22) on Hydration"
         },
         "System.remark_with_event  0 0 assetHub assetHub",
     ),
@@ -81,22 +81,22 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "assetHub hydraDx",
         {
             "action_5e2b02": "source asset 10 and target asset 10 are not the same asset: "
-            f"{BEAST} on assetHub, USDT on hydraDx"
+            f"{BEAST} on Polkadot Asset Hub, USDT on Hydration"
         },
         "invalid_request: source asset 10 and target asset 10 are not the same asset: "
-        f"{BEAST} on assetHub, USDT on hydraDx",
+        f"{BEAST} on Polkadot Asset Hub, USDT on Hydration",
     ),
     "http_chain_xtransfer": (
         "http > polkadot > xTransfer > assetHub > xTransfer > polkadot",
         "assetHub polkadot",
         {
             "action_bdefdf": "source asset 0 and target asset 10 are not the same asset: "
-            f"DOT on polkadot, {BEAST} on assetHub",
+            f"DOT on Polkadot, {BEAST} on Polkadot Asset Hub",
             "action_dd14c4": "source asset 10 and target asset 0 are not the same asset: "
-            f"{BEAST} on assetHub, DOT on polkadot",
+            f"{BEAST} on Polkadot Asset Hub, DOT on Polkadot",
         },
         "invalid_request: node 'action_bdefdf': source asset 0 and target asset 10 are not the same asset: "
-        f"DOT on polkadot, {BEAST} on assetHub",
+        f"DOT on Polkadot, {BEAST} on Polkadot Asset Hub",
     ),
     "transfer": (
         "polkadot > xTransfer > assetHub",
@@ -133,7 +133,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "assetHub hydraDx",
         {
             "action_e00004": "source asset 1984 and target asset 5 are not the same asset: "
-            "USDt on assetHub, DOT on hydraDx"
+            "USDt on Polkadot Asset Hub, DOT on Hydration"
         },
         "System.remark_with_event  0 0 assetHub assetHub",
     ),

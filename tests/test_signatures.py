@@ -219,5 +219,5 @@ def test_what_another_chain_can_read_alone_names_it() -> None:
     given = options(genesis_hash=genesis, block_hash=genesis)
     tx = sign(bundled("hydraDx"), REMARK, given)
 
-    with raises(InvalidRequest, says("signed for hydraDx", "polkadot")):
+    with raises(InvalidRequest, says("signed for Hydration", "Polkadot")):
         decode_for_chain(polkadot, bundled("polkadot"), tx, lambda: [(hydration, bundled("hydraDx"))])

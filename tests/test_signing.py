@@ -257,7 +257,7 @@ REFUSED: list[Any] = [
     pytest.param(
         {"chain_getHeader": None},
         (),
-        says("polkadot", "gave"),
+        says("Polkadot", "gave"),
         "chain_unreachable",
         id="a node without a head",
     ),
@@ -271,7 +271,7 @@ REFUSED: list[Any] = [
     pytest.param(
         {"chain_getFinalizedHead": "0x1234", "chain_getHeader": {"number": "0x3e8"}},
         (),
-        says("polkadot", "0x1234"),
+        says("Polkadot", "0x1234"),
         "chain_unreachable",
         id="a head without a hash",
     ),
@@ -337,7 +337,7 @@ def test_all_that_is_signed_beside_the_call_is_said(scenarioctl: Run) -> None:
     said = scenarioctl(*OFFLINE, *mortal, "--tip", str(50 * 10**10), "--genesis", other)
 
     assert said.err == says("nonce 7", "64 blocks", "500", "no metadata hash", "50 DOT", other)
-    assert json.loads(said.out)["says"] == says("hello", "polkadot", "a tip of 50 DOT")
+    assert json.loads(said.out)["says"] == says("hello", "Polkadot", "a tip of 50 DOT")
 
 
 @pytest.mark.parametrize(("nonce", "words"), [(6, ("6", "7")), (7, None), (9, ("9", "7"))])

@@ -241,7 +241,7 @@ def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -
     assert [each["state"] for each in offline] == ["offline"]
     gone = json.loads(scenarioctl(*config, "status", "--json").out)["chains"]
     assert [(each["state"], each["block"]) for each in gone] == [("unreachable", None)]
-    assert "polkadot" in gone[0]["reason"]
+    assert "Polkadot" in gone[0]["reason"]
 
 
 @pytest.mark.parametrize(

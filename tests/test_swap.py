@@ -263,4 +263,4 @@ def test_a_swap_is_made_on_an_exchange() -> None:
         build_swap(mixed, bundled("hydraDx"))
 
     assert str(elsewhere.value) == says("assetHub", "hydraDx")
-    assert str(foreign.value) == says("asset_in", "DOT", "hydraDx")
+    assert str(foreign.value) == says("asset_in", "DOT", "Hydration")

@@ -127,10 +127,10 @@ def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
-        ({"assetid": "DOT"}, ("HDX on hydraDx", "DOT from hydraDx")),
+        ({"assetid": "DOT"}, ("HDX", "DOT")),
         (
             {"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"},
-            ("HDX on hydraDx", "DOT from assetHub"),
+            ("HDX", "DOT"),
         ),
     ],
 )
@@ -159,14 +159,14 @@ def test_the_same_symbol_on_another_chain_is_another_asset(stage: Stage) -> None
     )
     first, refused = drafts(stage, flow(stage, *steps))
 
-    assert str(refused) == says("DOT on hydraDx", "DOT from assetHub", swap=first.node)
+    assert str(refused) == says("DOT", "on another chain", "DOT", swap=first.node)
 
 
 def test_a_swap_of_another_asset_than_the_swap_brings_is_refused(stage: Stage) -> None:
     back = {"assetin": "10", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
     first, refused = drafts(stage, flow(stage, swap(), swap(**back)))
 
-    assert str(refused) == says("HDX on hydraDx", "USDT", swap=first.node)
+    assert str(refused) == says("HDX", "USDT", swap=first.node)
 
 
 def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:
@@ -190,7 +190,7 @@ def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
         ("xTransfer", False, "5000000000000"),
     ]
     assert "was skipped because" in running.lines[1]
-    assert "without a minimum received needs a quote from hydraDx" in running.failure
+    assert "without a minimum received needs a quote from Hydration" in running.failure
 
 
 def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:

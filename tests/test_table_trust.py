@@ -78,7 +78,7 @@ def test_a_runtime_that_one_node_claims_is_not_built_with_offline(scenarioctl: R
     listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
 
     warning = (
-        "This uses polkadot 2000000, but an endpoint of polkadot reported version 3000000, which is not "
+        "This uses polkadot 2000000, but an endpoint of Polkadot reported version 3000000, which is not "
         "confirmed. Run `scenarioctl chain refresh polkadot` to fetch and confirm it."
     )
     assert (connected.out, connected.code) == ("0\n", 0)

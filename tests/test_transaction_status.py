@@ -161,7 +161,7 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     final = world.status()
 
     assert (sent["state"], sent["block"], sent["success"], sent["events"]) == ("sent", None, None, [])
-    assert sent["summary"] == says("polkadot", "isn't in a block")
+    assert sent["summary"] == says("Polkadot", "isn't in a block")
     assert sent["sent"] == "2025-11-20T19:29:18.000000000Z"
     assert (sent["signer"], sent["nonce"], sent["valid_until_block"]) == (
         "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
@@ -177,7 +177,7 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     assert (included["fee"], included["fee_human"]) == ("161154943", "0.0161154943 DOT")
     assert [next(iter(event)) for event in included["events"]] == ["TransactionPayment", "System"]
     assert final == {**included, "state": "finalized", "summary": final["summary"], "settled": True}
-    assert final["summary"] == says("finalized", NUMBER + 2, "polkadot")
+    assert final["summary"] == says("finalized", NUMBER + 2, "Polkadot")
     assert [each["settled"] for each in (sent, included)] == [False, False]
 
 
@@ -188,7 +188,7 @@ def test_a_header_of_another_block_does_not_make_a_transaction_final(world: Worl
     world.node.answers["chain_getHeader"] = lambda *_: header_of(world.chain.hash(NUMBER + 1))
 
     assert world.status()["state"] == "sent"
-    assert world.warnings() == (says("polkadot", "another block's header", world.chain.hash(NUMBER - 3), url=world.node.url),)  # fmt: skip
+    assert world.warnings() == (says("Polkadot", "another block's header", world.chain.hash(NUMBER - 3), url=world.node.url),)  # fmt: skip
 
 
 def test_a_block_is_not_believed_to_have_a_transaction_that_is_not_under_its_root(world: World) -> None:
@@ -283,7 +283,7 @@ def test_one_that_fails_in_its_block_says_why(world: World) -> None:
         False,
         "Token.FundsUnavailable",
     )
-    assert status["summary"] == says("failed", NUMBER + 1, "polkadot")
+    assert status["summary"] == says("failed", NUMBER + 1, "Polkadot")
 
 
 def test_what_fails_inside_a_call_that_succeeds_is_told(world: World) -> None:
@@ -322,7 +322,7 @@ def test_it_expires_only_once_no_final_block_can_have_it(world: World) -> None:
     assert (before["state"], before["valid_until_block"], before["searched_block"]) == ("sent", 1055, 1054)
     assert before["summary"] == says("1055")
     assert (after["state"], after["settled"]) == ("expired", True)
-    assert after["summary"] == says("expired", "1055", "polkadot")
+    assert after["summary"] == says("expired", "1055", "Polkadot")
     # What could not include it any more was not searched.
     assert max(world.chain.read) == 1055
 
@@ -370,7 +370,7 @@ def test_one_that_nobody_knows_is_unknown(world: World) -> None:
     status = world.status()
 
     assert (status["state"], status["settled"]) == ("unknown", False)
-    assert status["summary"] == says("polkadot", "newest blocks")
+    assert status["summary"] == says("Polkadot", "newest blocks")
     assert sorted(world.chain.read) == list(range(NUMBER - tracking.NEWEST + 1, NUMBER + 1))
     assert all(value in (None, "", [], False) for name, value in status.items() if name not in TOLD)
 
@@ -412,7 +412,7 @@ def test_what_was_known_is_told_while_the_chain_can_t_be_asked(world: World) -> 
     finish(world.app.close())
 
     assert status["state"] == "sent"
-    assert warnings == (says("polkadot", "out of date"),)
+    assert warnings == (says("Polkadot", "out of date"),)
 
 
 def test_a_block_without_state_leaves_the_effects_unknown(world: World) -> None:
@@ -616,7 +616,7 @@ def test_a_lost_answer_leaves_that_it_may_have_been_sent(world: World) -> None:
         world.broadcast()
     world.chain.include(NUMBER + 1)
 
-    assert (status["state"], status["summary"]) == ("uncertain", says("may have been sent", "polkadot"))
+    assert (status["state"], status["summary"]) == ("uncertain", says("may have been sent", "Polkadot"))
     assert str(refused.value) == says("may already have been sent", hash=HASH)
     assert refused.value.details["state"] == "uncertain"
     assert world.status()["state"] == "in-block"
@@ -757,7 +757,7 @@ def test_a_terminal_shows_how_far_a_draft_has_come(world: World, draft: tuple[st
     included = world.show("job", "mempool", job)
 
     assert " sent 0x" in sent
-    assert status.startswith("It is in block 1001 of polkadot, not finalized yet.")
+    assert status.startswith("It is in block 1001 of Polkadot, not finalized yet.")
     assert (
         f"block_number {NUMBER + 1} transaction fee 0.0161154943 DOT events 2, shown by -v job {job} draft {seq}"
         in status

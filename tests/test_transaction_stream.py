@@ -116,7 +116,7 @@ def test_an_outage_keeps_the_stream_and_says_so(desk: Desk) -> None:
 
     assert data["state"] == "sent"
     assert len(data["warnings"]) == 1
-    assert data["warnings"][0].startswith("polkadot could not be asked")
+    assert data["warnings"][0].startswith("Polkadot could not be asked")
 
 
 def test_a_daemon_that_stops_ends_its_streams(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_without_a_version_xcm_is_the_highest_that_both_runtimes_know() -> None:
 def test_a_version_that_one_runtime_does_not_know_is_refused() -> None:
     old = metadata_table("polkadot-1002005.v14.scale")
 
-    with raises(InvalidRequest, says("xcm_version", "5", "assetHub", "polkadot", "3, 4")):
+    with raises(InvalidRequest, says("xcm_version", "5", "Polkadot Asset Hub", "Polkadot", "3, 4")):
         build("assetHub", "polkadot", "DOT", DOT, destination_table=old, xcm_version=5)
 
 
@@ -301,15 +301,15 @@ HALF = ("half of the amount (0.5 DOT)", "last hop")
                 ("righub", "delivery", "a little KSM", "FeesNotMet"),
             ),
         ),
-        ("hydraDx", "assetHub", 10, 10**6, (("assetHub takes its fee", "USDT", "trapped"),)),
-        ("polkadot", "hydraDx", "DOT", DOT, ((*HALF, "polkadot to hydraDx"),)),
+        ("hydraDx", "assetHub", 10, 10**6, (("Polkadot Asset Hub takes its fee", "USDT", "trapped"),)),
+        ("polkadot", "hydraDx", "DOT", DOT, ((*HALF, "Polkadot to Hydration"),)),
         (
             "hydraDx",
             "polkadot",
             5,
             DOT,
             (
-                (*HALF, "hydraDx to polkadot"),
+                (*HALF, "Hydration to Polkadot"),
                 ("fees", "can be below the existential deposit of 1 DOT", "polkadot"),
             ),
         ),
@@ -349,7 +349,7 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
             "hydraDx",
             "assetHub",
             0,
-            ("HDX", "UntrustedReserveLocation", "hydraDx allows no teleport", "--check"),
+            ("HDX", "UntrustedReserveLocation", "Hydration allows no teleport", "--check"),
         ),
         (
             "rigdex",
@@ -360,16 +360,16 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
         ("hydraDx", "assetHub", 222, ("HOLLAR", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1001, ("aDOT", "UntrustedReserveLocation")),
         ("hydraDx", "assetHub", 1, ("LRNA", "UntrustedReserveLocation")),
-        ("assetHub", "hydraDx", 23, ("PINK", "hydraDx is not known to list it", "dry run")),
-        ("assetHub", "hydraDx", 4294967295, ("hydraDx is not known to list it", "dry run")),
-        ("assetHub", "hydraDx", "HDX", ("HDX", "reserve is hydraDx", "--check")),
+        ("assetHub", "hydraDx", 23, ("PINK", "Hydration is not known to list it", "dry run")),
+        ("assetHub", "hydraDx", 4294967295, ("Hydration is not known to list it", "dry run")),
+        ("assetHub", "hydraDx", "HDX", ("HDX", "reserve is Hydration", "--check")),
         ("hydraDx", "polkadot", 0, ("HDX", "only DOT")),
         ("hydraDx", "polkadot", 10, ("USDT", "only DOT")),
         ("assetHub", "polkadot", 1984, ("USDt", "only DOT")),
         ("assetHub", "polkadot", 3, ("DOT (asset 3, not the native DOT)", "only DOT")),
         ("hydraDx", "assetHub", 15, ("vDOT", "bifrost")),
         ("hydraDx", "assetHub", 1000771, ("KSM", "only paraspell", "two", "dry run")),
-        ("hydraDx", "polkadot", 34, ("ETH", "polkadot holds only DOT")),
+        ("hydraDx", "polkadot", 34, ("ETH", "Polkadot holds only DOT")),
         ("assetHub", "hydraDx", "2/GlobalConsensus(Kusama)", ("KSM", "only paraspell", "two", "dry run")),
         ("assetHub", "hydraDx", 31337, ("WUD", "1000085", "fees", "trap", "--remote-fee-asset DOT")),
         ("hydraDx", "assetHub", 1000085, ("WUD", "31337", "fees", "trap", "--remote-fee-asset DOT")),
@@ -437,7 +437,7 @@ def test_an_asset_of_another_chain_is_not_sent() -> None:
         beneficiary=BOB,
     )
 
-    with raises(InvalidRequest, says("asset", "1984 (USDt, Tether USD)", "assetHub", "hydraDx")):
+    with raises(InvalidRequest, says("asset", "1984 (USDt, Tether USD)", "Hydration")):
         build_transfer(mixed, bundled("hydraDx"), assets=ASSETS)
 
 
@@ -493,9 +493,11 @@ def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InvalidRequest) as speechless:
         build("polkadot", "hydraDx", "DOT", DOT, table=RuntimeTable.load(table))
 
-    assert str(within.value) == says("USDt", "assetHub", "polkadot 2000000", "Assets.transfer_keep_alive")
+    assert str(within.value) == says(
+        "USDt", "Polkadot Asset Hub", "polkadot 2000000", "Assets.transfer_keep_alive"
+    )
     assert str(across.value) == says("DOT", "polkadot 2000000", "transfer_assets_using_type_and_then")
-    assert str(speechless.value) == says("DOT", "polkadot", "hydraDx", "XCM", "3, 4 and 5")
+    assert str(speechless.value) == says("DOT", "Polkadot", "Hydration", "XCM", "3, 4 and 5")
 
 
 @pytest.mark.parametrize(("source", "destination", "asset"), WAYS)

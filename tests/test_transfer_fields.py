@@ -26,7 +26,7 @@ STORED = {
     "amount": 2,
     "destination_address": BOB,
 }
-NATIVE = "assetid 0 is DOT on assetHub, its native asset"
+NATIVE = "assetid 0 is DOT, the chain's native asset"
 #: A versioned location as the destination of `limited_teleport_assets` begins.
 VERSION_BYTES = {3: "6309030001", 4: "6309040001", 5: "6309050001"}
 
@@ -71,7 +71,7 @@ def test_a_transfer_in_whole_tokens_is_the_one_of_its_raw_amount_and_is_not_stor
 ) -> None:
     tokens = {**STORED, "source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT"}
     raw = scenarioctl("--offline", "xcm", "asset-transfer", *options(BUILT)).out
-    said = "teleports 2 DOT from polkadot to assetHub for " + BOB
+    said = "teleports 2 DOT from Polkadot to Polkadot Asset Hub for " + BOB
 
     for amount in ("2", "2 DOT", "20000000000raw", "20 000 000 000 raw"):
         built = scenarioctl("--offline", "tx", "transfer", *options({**tokens, "amount": amount}))

@@ -318,7 +318,7 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, assets, fee_settled=False)
 
-    assert "hydraDx is not known to list it, and would trap it if it doesn't" in str(refused.value)
+    assert "Hydration is not known to list it, and would trap it if it doesn't" in str(refused.value)
     assert routes.candidate_routes(wanted, assets) == (Route(first="LocalReserve"),)
 
 
@@ -395,7 +395,7 @@ def test_an_asset_that_pays_no_fees_is_sent_once_something_else_pays() -> None:
     route = find_route(wanted, ASSETS, fee_settled=True)
 
     assert route.first == "DestinationReserve"
-    with raises(InvalidRequest, says("WUD", "fees", "assetHub")):
+    with raises(InvalidRequest, says("WUD", "fees", "Polkadot Asset Hub")):
         find_route(wanted, ASSETS, fee_settled=False)
 
 
@@ -411,5 +411,7 @@ def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() ->
 
 
 def test_what_no_price_is_known_of_is_refused_there_too() -> None:
-    with raises(InvalidRequest, says("WUD", "hydraDx is not known to accept fees", "--remote-fee-asset DOT")):
+    with raises(
+        InvalidRequest, says("WUD", "Hydration is not known to accept fees", "--remote-fee-asset DOT")
+    ):
         find_route(transfer("assetHub", "hydraDx", 31337), ASSETS, fee_settled=False)

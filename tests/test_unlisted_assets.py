@@ -73,10 +73,10 @@ def test_the_location_of_a_listed_asset_names_that_one(text: str) -> None:
     ("chain", "text", "words"),
     [
         ("astar", "1/Nonsense(7)", "unknown junction"),
-        ("astar", "USDT", "is not an asset of astar"),
+        ("astar", "USDT", "is not an asset of Astar"),
         # Of these chains, the ids of assets are known: one that isn't there is a slip.
-        ("hydraDx", "1/Parachain(9999)", "is not an asset of hydraDx"),
-        ("polkadot", "1/Parachain(9999)", "is not an asset of polkadot"),
+        ("hydraDx", "1/Parachain(9999)", "is not an asset of Hydration"),
+        ("polkadot", "1/Parachain(9999)", "is not an asset of Polkadot"),
     ],
 )
 def test_what_names_no_asset_is_refused(chain: str, text: str, words: str) -> None:
@@ -309,7 +309,7 @@ def test_only_the_computed_amount_proves_it(
 
     assert tried.findings.verdict == verdict
     if verdict == "unknown":
-        assert "; ".join(tried.findings.reasons) == says("astar", "USDT", "last unit")
+        assert "; ".join(tried.findings.reasons) == says("Astar", "USDT", "last unit")
 
 
 def test_a_credit_that_is_not_recognized_proves_nothing() -> None:
@@ -367,7 +367,7 @@ def test_a_source_that_takes_the_asset_from_another_reserve_is_refused(
     if not refused:
         finish(asking)
         return
-    with raises(InvalidRequest, says("unique", "assetHub", "TrustedQueryApi")):
+    with raises(InvalidRequest, says("Unique Network", "Polkadot Asset Hub", "TrustedQueryApi")):
         finish(asking)
 
 
@@ -448,5 +448,5 @@ def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(taken: int, c
 
 
 def test_without_a_pool_the_arrival_is_not_known() -> None:
-    with raises(Inconclusive, says("assetHub", "no pool")):
+    with raises(Inconclusive, says("Polkadot Asset Hub", "no pool")):
         finish(arrival_over_hub(SENT, None))

@@ -53,7 +53,7 @@ def several(app: Application) -> str:
 def test_a_payload_says_what_is_signed(app: Application) -> None:
     answer = payload(app, tx="0x00071468656c6c6f", chain="polkadot")
 
-    assert answer["says"] == says("hello", "polkadot")
+    assert answer["says"] == says("hello", "Polkadot")
 
 
 def test_the_transaction_of_a_scenario_needs_no_chain(app: Application) -> None:
@@ -182,7 +182,7 @@ def test_a_line_takes_hex_a_scenario_or_a_job(scenarioctl: Run) -> None:
 
     assert {each.out for each in ended} == {ended[0].out}
     assert {each.code for each in ended} == {0}
-    assert ended[1].err == says("What it does", "hello", "polkadot")
+    assert ended[1].err == says("What it does", "hello", "Polkadot")
     assert scenarioctl("--offline", "tx", "payload", id, *LINE, "--json", "--quiet").err == ""
 
 

@@ -106,10 +106,10 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
         (lambda: read_constant(told(), "Balances", "Nothing"), ("Balances.Nothing", "hydraDx")),
         (lambda: free_balance(told(), ODD, BOB_KEY), ("balance of odd",)),
         (lambda: existential_deposit(told(), ODD), ("existential deposit of odd",)),
-        (lambda: existential_deposit(told(), DOT), ("hydraDx has no asset 5",)),
+        (lambda: existential_deposit(told(), DOT), ("Hydration has no asset 5",)),
         (
             lambda: receiver_deposit(told(), ASSETS, asset=DOT, pays=DOT, receiver=BOB_KEY),
-            ("hydraDx has no asset 5",),
+            ("Hydration has no asset 5",),
         ),
         (
             lambda: refused_export(lambda _: told(), REGISTRY, REGISTRY.find("assetHub_paseo"), b"", 5),

@@ -103,7 +103,7 @@ def test_it_goes_on_at_the_same_endpoint_when_that_is_back(scenarioctl: Run, tmp
     with node(VALUES, [20, 21], None, [20, 21, 22, 23], until=21) as only:
         ended = watch(scenarioctl, tmp_path, only.url, lines=3)
 
-    again = f"following polkadot again at {only.url}, block 20, which is behind; waiting for block 21"
+    again = f"following Polkadot again at {only.url}, block 20, which is behind; waiting for block 21"
     assert (ended.out, ended.code) == ("20\t1\n21\t2\n23\t3\n", 0)
     assert told(ended, only.url, 21) == [again, again]
 
@@ -183,6 +183,6 @@ def test_a_node_that_is_not_there_at_first_is_not_waited_for(scenarioctl: Run, t
 
     assert ended == Ended(
         out="",
-        err="Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
+        err="Error: Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
         code=5,
     )

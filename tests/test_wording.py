@@ -35,51 +35,51 @@ ACCOUNT = BOB_HEX[2:]
 @pytest.mark.parametrize(
     ("chain", "call_data", "sentence"),
     [
-        ("polkadot", f"050300{ACCOUNT}07341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on polkadot"),
-        ("assetHub", f"3209011f00{ACCOUNT}02093d00", f"transfers 1 USDt to {BOB} on assetHub"),
-        ("hydraDx", f"4d02{ACCOUNT}0500000007341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on hydraDx"),
+        ("polkadot", f"050300{ACCOUNT}07341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on Polkadot"),
+        ("assetHub", f"3209011f00{ACCOUNT}02093d00", f"transfers 1 USDt to {BOB} on Polkadot Asset Hub"),
+        ("hydraDx", f"4d02{ACCOUNT}0500000007341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on Hydration"),
         (
             "polkadot",
             f"630905000100a10f0500010100{ACCOUNT}050400000007341cdcdf020000000000",
-            says("1.23456789", "DOT", "from polkadot to assetHub", BOB),
+            says("1.23456789", "DOT", "from Polkadot to Polkadot Asset Hub", BOB),
         ),
         (
             "assetHub",
             f"1f090501000500010100{ACCOUNT}050401000007341cdcdf020000000000",
-            f"teleports 1.23456789 DOT from assetHub to polkadot for {BOB}",
+            f"teleports 1.23456789 DOT from Polkadot Asset Hub to Polkadot for {BOB}",
         ),
         (
             "assetHub",
             f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00",
-            says("1.23456789", "DOT", "from assetHub to hydraDx", BOB),
+            says("1.23456789", "DOT", "from Polkadot Asset Hub to Hydration", BOB),
         ),
         (
             "hydraDx",
             f"6b0d05010100a10f050401000007341cdcdf02020501000205040d01020400010100{ACCOUNT}00",
-            says("1.23456789", "DOT", "from hydraDx to assetHub", BOB),
+            says("1.23456789", "DOT", "from Hydration to Polkadot Asset Hub", BOB),
         ),
         (
             "hydraDx",
             f"6b0d05010100a10f050401000007341cdcdf02020501000205041101020401000813000000071a0eee6f01000d01020400010100{ACCOUNT}00",
-            says("1.23456789", "DOT", "from hydraDx to assetHub", BOB),
+            says("1.23456789", "DOT", "from Hydration to Polkadot Asset Hub", BOB),
         ),
         (
             "polkadot",
             f"630d05000100a10f050400000007341cdcdf02000500000005040e010204010100c91f0813010000071a0eee6f01000d01020400010100{ACCOUNT}00",
-            says("1.23456789", "DOT", "from polkadot to assetHub", "hydraDx", BOB),
+            says("1.23456789", "DOT", "from Polkadot to Polkadot Asset Hub", "Hydration", BOB),
         ),
         (
             "hydraDx",
             "3b05050000000000000000e40b540200000000000000000000000080c6a47e8d03000000000000000000",
-            says("DOT", "1000", "HDX", "hydraDx"),
+            says("DOT", "1000", "HDX", "Hydration"),
         ),
         (
             "hydraDx",
             "4300050000000a00000000e40b5402000000000000000000000060f5900000000000000000000000000000",
-            says("1", "DOT", "9.5", "USDT", "hydraDx"),
+            says("1", "DOT", "9.5", "USDT", "Hydration"),
         ),
         ("polkadot", "00071468656c6c6f", says("writes", "hello")),
-        ("polkadot", "000000", says("writes", "polkadot")),
+        ("polkadot", "000000", says("writes", "Polkadot")),
         (
             "polkadot",
             f"1a020800001468656c6c6f050300{ACCOUNT}07341cdcdf02",
@@ -102,7 +102,7 @@ def with_changed(chain: str, call_data: str, **changes: Any) -> str:
 TYPE_AND_THEN = f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00"
 
 
-_SENT = "sends 1.23456789 DOT from assetHub to hydraDx (reserve on assetHub"
+_SENT = "sends 1.23456789 DOT from Polkadot Asset Hub to Hydration (reserve on Polkadot Asset Hub"
 _DEPOSITS = f"deposits everything that is left, of at most 1 asset for {BOB}"
 
 
@@ -122,15 +122,15 @@ def _deposit(**changes: Any) -> dict[str, Any]:
     [
         (
             {"dest": {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 4000}]}}}},
-            says("1.23456789", "DOT", "assetHub", "1/Parachain(4000", BOB),
+            says("1.23456789", "DOT", "Polkadot Asset Hub", "1/Parachain(4000", BOB),
         ),
         (
             {"fees_transfer_type": "DestinationReserve"},
-            says(_SENT, "DOT", "hydraDx", _DEPOSITS),
+            says(_SENT, "DOT", "Hydration", _DEPOSITS),
         ),
         (
             {"assets_transfer_type": "Teleport"},
-            says("1.23456789", "DOT", "from assetHub to hydraDx", _DEPOSITS),
+            says("1.23456789", "DOT", "from Polkadot Asset Hub to Hydration", _DEPOSITS),
         ),
         ({"custom_xcm_on_dest": {"V5": []}}, says(_SENT)),
         ({"custom_xcm_on_dest": {"V5": [{"ClearOrigin": None}]}}, says(_SENT, "ClearOrigin")),
@@ -140,13 +140,13 @@ def _deposit(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}}},
-            says(_SENT, "0/Here", "assetHub", _DEPOSITS),
+            says(_SENT, "0/Here", "Polkadot Asset Hub", _DEPOSITS),
         ),
         (
             {"assets": {"V5": []}},
-            says("from assetHub to hydraDx", "DOT", _DEPOSITS),
+            says("from Polkadot Asset Hub to Hydration", "DOT", _DEPOSITS),
         ),
-        ({"assets": None}, says("PolkadotXcm.transfer_assets_using_type_and_then", "assetHub")),
+        ({"assets": None}, says("PolkadotXcm.transfer_assets_using_type_and_then", "Polkadot Asset Hub")),
     ],
 )
 def test_an_unusual_transfer_is_told_with_all_that_its_program_does(
@@ -166,7 +166,7 @@ def said(chain: str, pallet: str, method: str, **args: Any) -> str:
 RAW_BOB = bytes.fromhex(ACCOUNT)
 PAY: dict[str, Any] = {"Balances": {"transfer_keep_alive": {"dest": {"Id": RAW_BOB}, "value": 10**10}}}
 NOTE: dict[str, Any] = {"System": {"remark": {"remark": b"hi"}}}
-PAYS, NOTES = f"transfers 1 DOT to {BOB} on polkadot", "writes 'hi' to the history of polkadot"
+PAYS, NOTES = f"transfers 1 DOT to {BOB} on Polkadot", "writes 'hi' to the history of Polkadot"
 WEIGHT = {"ref_time": 1, "proof_size": 1}
 
 
@@ -299,7 +299,7 @@ def test_batches_in_batches_are_told_within_bounds() -> None:
     sentence = said("polkadot", "Utility", "batch_all", calls=[call] * 3)
 
     assert len(sentence) < 5000
-    assert sentence.startswith("[[[pays 1 account 10 DOT in total in 10 transfers on polkadot")
+    assert sentence.startswith("[[[pays 1 account 10 DOT in total in 10 transfers on Polkadot")
     assert [sentence.count(f"({times} times)") for times in (10, 3)] == [2, 1]
 
 
@@ -322,7 +322,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
         ),
         (
             [{"TransferAsset": {"assets": [DOT_5], "beneficiary": HYDRATION}}],
-            "transfers 5 DOT to the account of hydraDx",
+            "transfers 5 DOT to the account of Hydration",
         ),
         (
             [
@@ -337,7 +337,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "sends 5 DOT to hydraDx over the reserve here, which does [pays up to 5 DOT for execution; then deposits all "
+            "sends 5 DOT to Hydration over the reserve here, which does [pays up to 5 DOT for execution; then deposits all "
             f"that is left of DOT for {BOB}]",
         ),
         (
@@ -355,7 +355,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "runs on assetHub as SovereignAccount (Transact) the call [2 bytes that are not a call of statemint 2003001]",
+            "runs on Polkadot Asset Hub as SovereignAccount (Transact) the call [2 bytes that are not a call of statemint 2003001]",
         ),
         (
             [
@@ -369,7 +369,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) to hydraDx, which does "
+            "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) to Hydration, which does "
             "[runs RefundSurplus]",
         ),
         (
@@ -397,7 +397,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
 def test_an_xcm_program_is_told_instruction_by_instruction(instructions: list[Any], told: str) -> None:
     executed = said("assetHub", "PolkadotXcm", "execute", message={"V5": instructions}, max_weight=WEIGHT)
 
-    assert executed == says("XCM", "assetHub", told)
+    assert executed == says("XCM", "Polkadot Asset Hub", told)
 
 
 def test_the_other_forms_of_xcm_calls_are_told() -> None:
@@ -410,10 +410,10 @@ def test_the_other_forms_of_xcm_calls_are_told() -> None:
         said("assetHub", "PolkadotXcm", "claim_assets", assets=assets, beneficiary=beneficiary),
         said("assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}),
     ] == [
-        f"sends 5 DOT from assetHub to hydraDx for {BOB}",
-        says("5", "DOT", "from assetHub to hydraDx", BOB),
-        says("5", "DOT", "assetHub", BOB),
-        says("XCM", "from assetHub to hydraDx"),
+        f"sends 5 DOT from Polkadot Asset Hub to Hydration for {BOB}",
+        says("5", "DOT", "from Polkadot Asset Hub to Hydration", BOB),
+        says("5", "DOT", "Polkadot Asset Hub", BOB),
+        says("XCM", "from Polkadot Asset Hub to Hydration"),
     ]
 
 
@@ -488,7 +488,7 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 },
                 "start_execution_block": None,
             },
-            f"every 600 blocks, for {BOB}: sells 1 DOT for at least 5 USDT on hydraDx, over the route that the chain "
+            f"every 600 blocks, for {BOB}: sells 1 DOT for at least 5 USDT on Hydration, over the route that the chain "
             "chooses, within 1.5 % of the price of the block before, up to 10 DOT in all",
         ),
         (
@@ -505,13 +505,13 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 },
                 "start_execution_block": None,
             },
-            f"every 600 blocks, for {BOB}: buys 1 USDT at any price on hydraDx, through 1 pool, until it is stopped",
+            f"every 600 blocks, for {BOB}: buys 1 USDT at any price on Hydration, through 1 pool, until it is stopped",
         ),
         (
             "hydraDx",
             *("Router", "sell_all"),
             {**ORDER, "min_amount_out": 1, "route": [HOP, HOP]},
-            "sells all DOT of the signer at any price on hydraDx, through 2 pools",
+            "sells all DOT of the signer at any price on Hydration, through 2 pools",
         ),
         (
             "hydraDx",
@@ -520,7 +520,7 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 "dest": RAW_BOB,
                 "schedule": {"start": 7, "period": 10, "period_count": 3, "per_period": 10**12},
             },
-            f"transfers 3 HDX to {BOB} on hydraDx, released from block 7 on by 1 HDX every 10 blocks",
+            f"transfers 3 HDX to {BOB} on Hydration, released from block 7 on by 1 HDX every 10 blocks",
         ),
         (
             "polkadot",
@@ -530,37 +530,37 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 "target": {"Id": RAW_BOB},
                 "schedule": {"locked": 10**11, "per_block": 10**9, "starting_block": 7},
             },
-            f"transfers 10 DOT from {BOB} to {BOB} on polkadot, released from block 7 on by 0.1 DOT a block",
+            f"transfers 10 DOT from {BOB} to {BOB} on Polkadot, released from block 7 on by 0.1 DOT a block",
         ),
         (
             "assetHub",
             *("AssetConversion", "swap_exact_tokens_for_tokens"),
             {**PATH, "amount_in": 10**10, "amount_out_min": 5 * 10**6},
-            f"sells 1 DOT for at least 5 USDt on assetHub, received by {BOB}",
+            f"sells 1 DOT for at least 5 USDt on Polkadot Asset Hub, received by {BOB}",
         ),
         (
             "assetHub",
             *("AssetConversion", "swap_tokens_for_exact_tokens"),
             {**PATH, "amount_out": 5 * 10**6, "amount_in_max": 10**10},
-            f"buys 5 USDt for at most 1 DOT on assetHub, received by {BOB}",
+            f"buys 5 USDt for at most 1 DOT on Polkadot Asset Hub, received by {BOB}",
         ),
         (
             "assetHub",
             *("Assets", "approve_transfer"),
             {"id": 1984, "delegate": {"Id": RAW_BOB}, "amount": 5 * 10**6},
-            f"lets {BOB} transfer up to 5 USDt of the signer to anyone from now on, beside what it already may, on assetHub",
+            f"lets {BOB} transfer up to 5 USDt of the signer to anyone from now on, beside what it already may, on Polkadot Asset Hub",
         ),
         (
             "assetHub",
             *("Nfts", "approve_transfer"),
             {**ITEM, "maybe_deadline": 50},
-            f"lets {BOB} transfer item 2 of collection 1 for 50 blocks, on assetHub",
+            f"lets {BOB} transfer item 2 of collection 1 for 50 blocks, on Polkadot Asset Hub",
         ),
         (
             "assetHub",
             *("Nfts", "approve_transfer"),
             {**ITEM, "maybe_deadline": None},
-            f"lets {BOB} transfer item 2 of collection 1 from now on, on assetHub",
+            f"lets {BOB} transfer item 2 of collection 1 from now on, on Polkadot Asset Hub",
         ),
     ],
 )

@@ -41,7 +41,7 @@ async def draft_together(
         )
     if len(chains) > 1:
         raise InvalidRequest(
-            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(chains)}: sign them one by one"
+            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(map(app.registry.title_of, chains))}: sign them one by one"
         )
     chain = app.registry.find(chains[0])
     batch = await draft_batch(app, chain=chain, kind="batch-all", calls=[each.call for each in transactions])

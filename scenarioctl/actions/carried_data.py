@@ -65,8 +65,9 @@ class CarriedData:
             if received is None or sent is None or received[:2] == (sent.chain, sent.id):
                 continue
             chain, _, name = received
+            where = " on another chain" if chain != sent.chain else ""
             raise InvalidRequest(
-                f"it sends {sent.display_name} from {sent.chain}, but uses the minimum received of the swap in node {shorten(source)}, {name} on {chain}: expected the same asset on the same chain"
+                f"it sends {sent.display_name}, but uses the minimum received of the swap in node {shorten(source)}, {name}{where}: expected the same asset on the same chain"
             )
 
     def _needs(self, sources: set[str]) -> tuple[str, ...]:

@@ -122,14 +122,14 @@ def tell_item(
     app: "Application", node: Node, *, kind: str, noun: str, given: str, facts: tuple[Row, ...]
 ) -> Story:
     """Return the story of a query or a call, with the arguments that are *given* to it."""
-    chain = one_line(node.form.get("selectedChain"))
+    chain = name_chain(app, one_line(node.form.get("selectedChain")))
     pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
     item = f"{pallet or '?'}.{method or '?'}"
     return Story(
         kind=kind,
-        sentence=f"{item}({given}) on {chain}" if chain else f"no {noun} chosen yet",
+        sentence=f"{item}({given}) on {chain.title}" if chain.title else f"no {noun} chosen yet",
         what=item if pallet or method else "",
-        chains=(name_chain(app, node.form.get("selectedChain")),) if chain else (),
+        chains=(chain,) if chain.title else (),
         facts=facts,
     )
 
@@ -146,14 +146,14 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     chain, pallet = one_line(form.get("selectedChain")), one_line(form.get("selectedPallet"))
     method = one_line(method_name(form))
     if chain and pallet and method:
-        await running.announce(f"Querying {pallet}.{method} on {chain}")
+        await running.announce(f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}")
     query = read_query(running.app, node)
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)
     running.add_entry(STEP, node, chain=query.chain.name, tx=text, human=human)
     running.data.add(DATA, read_answer(text), node=node.id)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    running.say(f"Query of {query.chain.name} answered: {shown}")
+    running.say(f"Query of {query.chain.title} answered: {shown}")
 
 
 def read_answer(text: str) -> Any:
@@ -190,7 +190,7 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
         known = app.known_runtime(query.chain)
         if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
             raise
-        note = f"this is the constant of {known}; no node was asked whether {query.chain.name} runs it"
+        note = f"this is the constant of {known}; no node was asked whether {query.chain.title} runs it"
         return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
     return await run_query(
         client, table, resolve_query(table, query), block=block, limit=limit or DEFAULT_LIMIT

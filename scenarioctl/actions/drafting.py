@@ -93,7 +93,7 @@ async def draft_transfer(
             check_chains(transfer, app.registry)
         elif app.settings.offline and any(map(is_judged_by_runtime, (source, destination))):
             raise ChainUnreachable(
-                f"whether {destination.name} takes {transfer.asset.display_name} from {source.name} can't be told offline",
+                f"whether {destination.title} takes {transfer.asset.display_name} from {source.title} can't be told offline",
                 advice=app.settings.online_advice,
             )
     elif sender is None or not app.settings.offline:
@@ -101,7 +101,7 @@ async def draft_transfer(
         check_route(transfer, app.assets)
     if transfer.remote_fee_asset is not None and app.settings.offline:
         raise ChainUnreachable(
-            f"how much {transfer.remote_fee_asset.display_name} pays the fee on {destination.name} can't be told offline",
+            f"how much {transfer.remote_fee_asset.display_name} pays the fee on {destination.title} can't be told offline",
             advice=app.settings.online_advice,
         )
     table = await app.runtime(source)
@@ -148,7 +148,7 @@ def check_death(
         raise InvalidRequest(
             field=field,
             problem="applies only within a chain, or with amount max",
-            expected=f"none between {source.name} and {destination.name}, where the amount alone decides whether the sender's account is closed",
+            expected=f"none between {source.title} and {destination.title}, where the amount alone decides whether the sender's account is closed",
         )
 
 
@@ -168,7 +168,7 @@ async def maximum_of(
     except InvalidRequest:
         if transfer.is_local or not candidate_routes(transfer, app.assets):
             raise
-        source, destination = transfer.source.name, transfer.destination.name
+        source, destination = transfer.source.title, transfer.destination.title
         raise InvalidRequest(
             field="amount",
             problem=f"max is unknown for {transfer.asset.display_name} from {source} to {destination}, which only a check can open: pass an amount",
@@ -411,7 +411,7 @@ async def draft_swap(
     if app.settings.offline:
         if bounds.minimum is None:
             raise ChainUnreachable(
-                f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking",
+                f"a swap without a minimum received needs a quote from {chain.title}, which can't be asked offline",
                 advice=": give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
             )
         return await build(

@@ -289,7 +289,7 @@ def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:
         or given == ""
     ):
         return ()
-    return (f"{field} 0 is {asset.display_name} on {asset.chain}, its native asset",)
+    return (f"{field} 0 is {asset.display_name}, the chain's native asset",)
 
 
 def read_xcm_version(value: object, field: str) -> int | None:
@@ -319,6 +319,6 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
         raise InvalidRequest(
             field=field,
             value=value,
-            problem=f"is in whole tokens, but the decimals of asset {asset.label} on {asset.chain} are not known here: send a raw amount like 15000000000raw with `tx transfer`",
+            problem=f"is in whole tokens, but the decimals of asset {asset.label} are not known here: send a raw amount like 15000000000raw with `tx transfer`",
         )
     return asset.decimals

@@ -95,7 +95,7 @@ class Watch:
     def _say_resumed(self, number: int) -> None:
         behind = f", which is behind; waiting for block {self._resumed}" if number < self._resumed else ""
         self._app.tell(
-            f"following {self._query.chain.name} again at {self.client.endpoint}, block {number}{behind}"
+            f"following {self._query.chain.title} again at {self.client.endpoint}, block {number}{behind}"
         )
 
     async def _read(self, number: int, block: str) -> Change | None:

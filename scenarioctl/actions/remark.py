@@ -28,13 +28,13 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, _ = side_texts(app, diagram, node)
     values = action_data(node).get("source")
     given = values.get("target") if isinstance(values, dict) else None
-    text = one_line(given)
+    text, chain = one_line(given), name_chain(app, source.chain)
     return Story(
         kind="Remark",
-        sentence=f"{text!r} on {source.chain}" if text else f"no text yet, on {source.chain}",
+        sentence=f"{text!r} on {chain.title or '?'}" if text else f"no text yet, on {chain.title or '?'}",
         what=one_line(given, 200),
         named=f'remark "{text}"' if text else "remark without text",
-        chains=(name_chain(app, source.chain),),
+        chains=(chain,),
     )
 
 

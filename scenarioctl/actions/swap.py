@@ -55,14 +55,15 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     options, least = action_data(node), _minimum_text(app, diagram, node)
     exact = " (exact)" if options.get("exactMinimum") is True else ""
     slippage = one_line(options.get("slippage")) or "1"
-    said = f"{source.amount} {source.asset.full} for {target.asset.full} on {source.chain}"
+    chain = name_chain(app, source.chain)
+    said = f"{source.amount} {source.asset.full} for {target.asset.full} on {chain.title or '?'}"
     return Story(
         kind="Swap",
         sentence=f"{said}, at least {least}{exact}" if least else said,
         what=f"{source.tokens or '?'} → {target.asset.short}",
         named=f"{source.full_tokens or '?'} → {f'at least {least}' if least else target.asset.full}",
         exact=f"{source.exact_tokens or '?'} → {_exactly(least, target.asset)}",
-        chains=(name_chain(app, source.chain),),
+        chains=(chain,),
         gives=source.tokens,
         gets=group_digits(least) or known(target.asset.short),
         assets=(source.asset, target.asset),
@@ -99,7 +100,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
             field="target.chain",
             value=destination.name,
             problem="is not the chain of the swap",
-            expected=f"{chain.name!r}",
+            expected=f"{chain.title!r}",
         )
     asset_in, asset_out = source.asset(app, chain, "assetId"), target.asset(app, chain, "assetId")
     amount, raw = source.amount("amount", asset_in)

@@ -40,14 +40,16 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     source, target = side_texts(app, diagram, node)
     pays, receiver = _remote_fee_name(app, source.chain, node), _receiver(diagram, node)
     beside = f" with a little {pays}" if pays else ""
-    said = f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}"
+    ends = name_chain(app, source.chain), name_chain(app, target.chain)
+    origin, destination = (each.title or "?" for each in ends)
+    said = f"{source.amount} {source.asset.full} from {origin} to {destination}, for {target.address}"
     return Story(
         kind="Transfer",
         sentence=said + (f", with a little {pays} that pays the fee there" if pays else ""),
         what=source.tokens or "?",
         named=(source.full_tokens or "?") + beside,
         exact=(source.exact_tokens or "?") + beside,
-        chains=(name_chain(app, source.chain), name_chain(app, target.chain)),
+        chains=ends,
         receiver=receiver,
         gives=source.tokens,
         gets=known(target.asset.short),
@@ -399,7 +401,7 @@ def _check_target_asset(
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
             field="source",
-            problem=f"asset {asset.id} and target asset {other.id} are not the same asset: {asset.display_name} on {asset.chain}, {other.display_name} on {destination.name}",
+            problem=f"asset {asset.id} and target asset {other.id} are not the same asset: {asset.display_name} on {app.registry.title_of(asset.chain)}, {other.display_name} on {destination.title}",
         )
 
 

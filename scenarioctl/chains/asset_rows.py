@@ -223,19 +223,19 @@ def check_agreement(
                 raise InvalidRequest(
                     field=f"{where}.decimals",
                     value=decimals,
-                    problem=f"is wrong: {_name_of(row)} of {chain.name} has {known} in the built-in table",
+                    problem=f"is wrong: {_name_of(row)} of {chain.title} has {known} in the built-in table",
                     expected=str(known),
                 )
             if location and identities and named.isdisjoint(identities):
                 raise InvalidRequest(
                     field=f"{where}.location",
-                    problem=f"{location} is wrong: {_name_of(row)} of {chain.name} has {listed} in the built-in table",
+                    problem=f"{location} is wrong: {_name_of(row)} of {chain.title} has {listed} in the built-in table",
                     expected=listed,
                 )
         elif not named.isdisjoint(identities):
             raise InvalidRequest(
                 field=f"{where}.location",
-                problem=f"{location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.name}",
+                problem=f"{location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.title}",
                 expected=f"id {row[0]}, or another location",
             )
 

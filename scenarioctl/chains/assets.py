@@ -154,7 +154,7 @@ class Assets:
             raise InvalidRequest(
                 field=field,
                 value=asset_id,
-                problem=f"of {chain.name} is {asset.symbol}{mark}, not {shorten(beside)}",
+                problem=f"of {chain.title} is {asset.symbol}{mark}, not {shorten(beside)}",
                 expected="an id and a symbol that agree",
             )
         return asset
@@ -254,7 +254,7 @@ class Assets:
                 field=field,
                 value=asset_id,
                 problem="is not an asset",
-                expected=f"an id or a symbol of {chain.name}, like {self._examples(chain)}",
+                expected=f"an id or a symbol of {chain.title}, like {self._examples(chain)}",
             )
         if isinstance(asset_id, int) and not 0 <= asset_id < 2**128:
             raise self._unknown(chain, asset_id, field)
@@ -264,7 +264,7 @@ class Assets:
                 field=field,
                 value=asset_id,
                 problem="is empty",
-                expected=f"an id or a symbol of {chain.name}, like {self._examples(chain)}",
+                expected=f"an id or a symbol of {chain.title}, like {self._examples(chain)}",
             )
         return text
 
@@ -292,7 +292,7 @@ class Assets:
                 field=field,
                 value=text,
                 limit=120,
-                problem=f"is not listed for {chain.name}: set its id, decimals and location in [[chains.{chain.name}.assets]]",
+                problem=f"is not listed for {chain.title}: set its id, decimals and location in [[chains.{chain.name}.assets]]",
             )
         raise self._unknown(chain, text, field)
 
@@ -316,7 +316,7 @@ class Assets:
                 field=field,
                 value=text,
                 limit=120,
-                problem=f"fits more than one asset of {chain.name}, none of which it is known to mean: {candidates}",
+                problem=f"fits more than one asset of {chain.title}, none of which it is known to mean: {candidates}",
                 expected="an id or a location",
             )
         return fits[0]
@@ -328,7 +328,7 @@ class Assets:
         return InvalidRequest(
             field=field,
             value=given,
-            problem=f"is not an asset of {chain.name} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}",
+            problem=f"is not an asset of {chain.title} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}",
         )
 
     def _examples(self, chain: Chain) -> str:

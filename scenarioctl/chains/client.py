@@ -65,7 +65,7 @@ class Client(NodeClient):
                 field="block",
                 value=block,
                 limit=80,
-                problem=f"is not on {self.chain.name} yet",
+                problem=f"is not on {self.chain.title} yet",
                 expected=f"at most {newest}, its newest",
             )
         if await self.call("chain_getHeader", block) is None:
@@ -73,7 +73,7 @@ class Client(NodeClient):
                 field="block",
                 value=block,
                 limit=80,
-                problem=f"is not known on {self.chain.name} to {self.endpoint}",
+                problem=f"is not known on {self.chain.title} to {self.endpoint}",
                 expected="the hash or the number of one of its blocks",
             )
         return block
@@ -83,7 +83,7 @@ class Client(NodeClient):
         # One after the other: asked at once, they could be of two blocks.
         block_hash = await self.call("chain_getBlockHash")
         if not isinstance(block_hash, str):
-            raise ChainUnreachable(f"{self.chain.name} gave no head: {shorten(block_hash)}")
+            raise ChainUnreachable(f"{self.chain.title} gave no head: {shorten(block_hash)}")
         return await self.number_of(block_hash), block_hash
 
     async def number_of(self, block: str) -> int:
@@ -96,7 +96,7 @@ class Client(NodeClient):
         # The genesis hash is checked whenever a connection opens, and forks of a chain have made-up ones.
         if header_hash(header) != block.lower() and (number or block != (self.chain.genesis or block)):
             raise ChainUnreachable(
-                f"{self.endpoint} returned another block's header for block {block} of {self.chain.name}"
+                f"{self.endpoint} returned another block's header for block {block} of {self.chain.title}"
             )
         return number
 
@@ -105,7 +105,7 @@ class Client(NodeClient):
         try:
             return int(header["number"], 16)  # type: ignore[index]
         except (TypeError, KeyError, ValueError):
-            raise ChainUnreachable(f"{self.chain.name} gave no head: {shorten(header)}") from None
+            raise ChainUnreachable(f"{self.chain.title} gave no head: {shorten(header)}") from None
 
     async def storage(self, pallet: str, entry: str, *keys: Any, at: str | None = None) -> Any:
         """Return a storage value; the runtime's default, or None, where nothing is stored."""
@@ -173,12 +173,12 @@ class Client(NodeClient):
         except ValueError:
             data = None
         if data is None:
-            raise ChainUnreachable(f"{self.chain.name} did not answer with bytes: {shorten(answer)}")
+            raise ChainUnreachable(f"{self.chain.title} did not answer with bytes: {shorten(answer)}")
         try:
             return table.decode(type_id, data)
         except InvalidRequest as error:
             raise ChainUnreachable(
-                f"{self.chain.name} did not answer with a {table.type_name(type_id)} of {table}: {error}"
+                f"{self.chain.title} did not answer with a {table.type_name(type_id)} of {table}: {error}"
             ) from None
 
     async def _find_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
@@ -231,10 +231,10 @@ class Client(NodeClient):
             endpoint = self.endpoint
             table = await asyncio.to_thread(read_metadata, metadata)
         except (ChainRefused, InvalidRequest) as error:
-            raise ChainUnreachable(f"{self.chain.name} gave no runtime to build with: {error}") from None
+            raise ChainUnreachable(f"{self.chain.title} gave no runtime to build with: {error}") from None
         if (table.spec_name, table.spec_version) != runs:
             raise ChainUnreachable(
-                f"{self.chain.name} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
+                f"{self.chain.title} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
                 f"{table.spec_name} {table.spec_version}"
             )
         if not await self._is_confirmed(table, endpoint, metadata, block):

@@ -176,9 +176,9 @@ class Clients:
             chain = client.chain
             if isinstance(client, PinnedClient) and isinstance(why, BlockMissing):
                 self.confirmed = [chain]
-                return f"According to {client.endpoint}: {client.block} is a block of {chain.name}. {why}"
+                return f"According to {client.endpoint}: {client.block} is a block of {chain.title}. {why}"
             if second is None:
-                self.alone[chain] = f"{chain.name} ({client.endpoint}{f'; {why}' if why else ''})"
+                self.alone[chain] = f"{chain.title} ({client.endpoint}{f'; {why}' if why else ''})"
             else:
                 self.clients[chain] = second
                 self.confirmed.append(chain)
@@ -201,7 +201,7 @@ class Clients:
         names = {chain: self.clients[chain].endpoint for chain in chains}
         if len(names) == 1:
             return "".join(names.values())
-        return " and ".join(f"{endpoint} ({chain.name})" for chain, endpoint in names.items())
+        return " and ".join(f"{endpoint} ({chain.title})" for chain, endpoint in names.items())
 
 
 async def _repeat(pool_of: PoolOf, first: PinnedClient) -> Repeated:

@@ -346,7 +346,7 @@ async def connect(
         raise ChainUnreachable(NOT_ASKED)
     if not waiting:
         raise ChainUnreachable(
-            f"{chain.name} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
+            f"{chain.title} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
         )
     attempts: list[asyncio.Task[NodeConnection]] = []
     try:
@@ -383,7 +383,7 @@ async def _race(
             else:
                 log.debug("%s: connected to %s", chain.name, connection.endpoint)
                 return connection
-    raise ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
+    raise ChainUnreachable(f"{chain.title} cannot be reached ({'; '.join(reasons)})")
 
 
 async def _give_up(attempts: Sequence[asyncio.Task[NodeConnection]]) -> None:

@@ -154,7 +154,7 @@ def chain_identity(chain: "Chain") -> str:
     if chain.is_network:
         return ""
     if chain.para_id is None:
-        raise InvalidRequest(f"{chain.name} has no para_id in the registry, so no message can be sent to it")
+        raise InvalidRequest(f"{chain.title} has no para_id in the registry, so no message can be sent to it")
     return f"Parachain({chain.para_id})"
 
 

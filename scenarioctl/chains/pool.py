@@ -152,7 +152,7 @@ class Pool:
         except TimeoutError:
             count = SUBSCRIPTIONS if subscription else self._size
             raise ChainUnreachable(
-                f"too many requests to {self.chain.name}: its {count} connections were busy for {self.patience:g} s; try again in a moment"
+                f"too many requests to {self.chain.title}: its {count} connections were busy for {self.patience:g} s; try again in a moment"
             ) from None
 
     def end_turn(self, *, subscription: bool) -> None:
@@ -232,4 +232,6 @@ class Pool:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise PoolClosed(f"the connections to {self.chain.name} were closed before it answered") from None
+            raise PoolClosed(
+                f"the connections to {self.chain.title} were closed before it answered"
+            ) from None

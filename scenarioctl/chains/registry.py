@@ -29,7 +29,7 @@ from scenarioctl.model.amounts import from_hex
 #: The role of Ethereum, which no chain of config.toml can have.
 ETHEREUM = "ethereum"
 #: What is said where something else is wanted of it.
-NOT_ASKED = "Ethereum is a destination only: assets can be sent to it from assetHub and hydraDx, and nothing is read from it"
+NOT_ASKED = "Ethereum is a destination only: assets can be sent to it from Polkadot Asset Hub and Hydration, and nothing is read from it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +272,15 @@ class Registry:
         """Return the chain called *name*, or by an alias or its title, whatever the case, spaces, `_` and `-`."""
         return self._find(name, field, InvalidRequest)
 
+    def title_of(self, name: str) -> str:
+        """Return what people call the chain *name*; the name itself if there is no such chain any more."""
+        chain = self.known(name)
+        return chain.title if chain else name
+
+    def known(self, name: str) -> Chain | None:
+        """Return the chain that something stored calls *name*; None if there is no such chain any more."""
+        return self._names.get(name.lower())
+
     def find_in_path(self, name: object, *, field: str = "chain") -> Chain:
         """Return the chain called *name*; unknown, it is NotFound, since a path names a thing."""
         return self._find(name, field, NotFound)
@@ -349,7 +358,7 @@ class Registry:
                 if other is not chain:
                     raise InvalidRequest(
                         field=f"chains.{chain.name}",
-                        problem=f": the name {shorten(name)} belongs to {other.name} already",
+                        problem=f": the name {shorten(name)} belongs to {other.title} already",
                         expected="another one",
                     )
         return names
@@ -407,7 +416,7 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         if key not in _OVERRIDES and value != built_in.get(key):
             raise InvalidRequest(
                 field=f"chains.{chain.name}.{key}",
-                problem=f"cannot be changed, {chain.name} is built in",
+                problem=f"cannot be changed, {chain.title} is built in",
                 expected=f"{', '.join(_OVERRIDES)}, or a new name",
             )
     for key in _OVERRIDES if chain.is_ethereum else ():

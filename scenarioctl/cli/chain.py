@@ -216,7 +216,7 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
             raise Conflict(
                 field="url",
                 value=endpoints[0],
-                problem=f"is a node of {other.name}, which is known. Use it with: scenarioctl config set"
+                problem=f"is a node of {other.title}, which is known. Use it with: scenarioctl config set"
                 f" chains.{other.name}.endpoints URL",
             )
     for one in run(probe([replace(unknown, genesis=table.get("genesis", ""))])):
@@ -297,7 +297,7 @@ def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: 
         raise InvalidRequest(field=f"chains.{each.name}.genesis", problem="is missing: a table is kept by it")
     table = read_metadata_file(
         read_bytes(source, field="from", limit=FILE_LIMIT),
-        chain=each.name,
+        chain=each.title,
         spec_name=each.spec_name or BUNDLED.get(each.name, ""),
         expected=runtime,
     )

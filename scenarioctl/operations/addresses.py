@@ -109,7 +109,7 @@ def _possible_keys(account: bytes, kind: "AccountKind") -> list[Literal["sr25519
 
 def _describe(app: Application, kind: "AccountKind", keys: Sequence[str]) -> str:
     if kind.name == "parachain":
-        named = [chain.name for chain in app.registry.all() if str(chain.para_id) == kind.id]
+        named = [chain.title for chain in app.registry.all() if str(chain.para_id) == kind.id]
         return f"{kind.words} ({' or '.join(named)})" if named else kind.words
     if kind.words:
         return kind.words

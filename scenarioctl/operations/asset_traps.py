@@ -200,7 +200,7 @@ def _choose(
     if not named:
         what = f"no assets with the hash {wanted} were" if wanted else "no assets were"
         raise NotFound(
-            f"{what} trapped in block {number} of {chain.name}; list blocks with scenarioctl xcm trapped {chain.name} --blocks 1000"
+            f"{what} trapped in block {number} of {chain.title}; list blocks with scenarioctl xcm trapped {chain.name} --blocks 1000"
         )
     able = {trap.hash: (trap, trap.claimant) for trap in named if trap.claimant is not None}
     if not able:
@@ -261,15 +261,13 @@ def _summarize(
     fields = trap.event.fields
     what = describe_assets(app.assets, chain, fields["assets"])
     if trap.count == 0:
-        return (
-            f"{what} trapped in block {trap.number} is no longer in the trap of {chain.name}: it was claimed."
-        )
+        return f"{what} trapped in block {trap.number} is no longer in the trap of {chain.title}: it was claimed."
     if not trap.proven:
         return (
-            f"{what} is in the trap of {chain.name} under a hash that its runtime doesn't compute for it now, "
+            f"{what} is in the trap of {chain.title} under a hash that its runtime doesn't compute for it now, "
             "so how to claim it is unknown."
         )
-    found = f"{what} is in the trap of {chain.name}."
+    found = f"{what} is in the trap of {chain.title}."
     if tried is not None and tried.failure:
         return f"{found} A claim by {_write(chain, trap.claimant)} fails in a dry run: {tried.failure}."
     claim = describe_claim(

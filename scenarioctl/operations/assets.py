@@ -121,7 +121,7 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
     # The one that is mostly meant first.
     found.sort(key=lambda each: bool(each[1].mark))
     notes = tuple(
-        f"Asset {asset.id} of {chain.name} is not listed here. scenarioctl doesn't know whether it exists."
+        f"Asset {asset.id} of {chain.title} is not listed here. scenarioctl doesn't know whether it exists."
         for chain, asset in found
         if asset not in app.assets.all(chain)
     )

@@ -90,8 +90,8 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
     if len(errors) == len(found):
         if len(found) == 1:
             raise errors[0]
-        names = ", ".join(chain.name for chain in chains)
-        raise ChainUnreachable(f"none of {names} could be read; {chains[0].name}: {errors[0]}")
+        names = ", ".join(chain.title for chain in chains)
+        raise ChainUnreachable(f"none of {names} could be read; {chains[0].title}: {errors[0]}")
     read: list[ReadChain] = []
     rows: list[BalanceRow] = []
     alone: list[str] = []

@@ -347,7 +347,7 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
         )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(
-            f"the transaction {submission.hash} is in block {block} of {chain.name}, but its effects could not be read ({error})",
+            f"the transaction {submission.hash} is in block {block} of {chain.title}, but its effects could not be read ({error})",
             details=details,
         ) from None
     return inclusion
@@ -356,7 +356,7 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
 def _check_success(submission: "Submission", inclusion: "Inclusion") -> None:
     if inclusion.error:
         raise ChainRefused(
-            f"the transaction {submission.hash} is in block {inclusion.number} of {submission.client.chain.name} and failed there; its fee is spent: {inclusion.error}",
+            f"the transaction {submission.hash} is in block {inclusion.number} of {submission.client.chain.title} and failed there; its fee is spent: {inclusion.error}",
             details={
                 "status": "broadcasted",
                 "hash": submission.hash,

@@ -277,7 +277,7 @@ def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> b
             field="genesis",
             value=request.genesis,
             limit=80,
-            problem=f"is not that of {chain.name}, which is connected: leave it out, or pass --offline and the values of the other chain",
+            problem=f"is not that of {chain.title}, which is connected: leave it out, or pass --offline and the values of the other chain",
         )
     return given or known
 
@@ -320,11 +320,11 @@ def _options_as_given(
 
     if genesis_hash is None:
         raise InvalidRequest(
-            field="genesis", problem=f"is missing, the genesis hash of {chain.name} is not in the registry"
+            field="genesis", problem=f"is missing, the genesis hash of {chain.title} is not in the registry"
         )
     if nonce is None:
         raise ChainUnreachable(
-            f"the sender's nonce is not read from {chain.name} offline: pass it with --nonce"
+            f"the sender's nonce is not read from {chain.title} offline: pass it with --nonce"
         )
     if era == IMMORTAL:
         return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)

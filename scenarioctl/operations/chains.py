@@ -383,5 +383,5 @@ async def open_channels(app: Application, request: OpenChannels) -> Result[Chann
     channels = sorted({number for numbers in found for number in numbers})
     warnings: tuple[str, ...] = ()
     if not channels and lifecycle is None:
-        warnings = (f"{relay.name} has no parachain {paraid}",)
+        warnings = (f"{relay.title} has no parachain {paraid}",)
     return Result(answer={"open_hrmp_channels": channels, "sourcechain": paraid}, warnings=warnings)

@@ -221,14 +221,14 @@ def read_transaction(
             return decode_extrinsic(table, data)
         except InvalidRequest as error:
             raise InvalidRequest(
-                field=field, problem=f"is not a valid extrinsic of {chain.name}: {error}"
+                field=field, problem=f"is not a valid extrinsic of {chain.title}: {error}"
             ) from None
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
         if not _is_versioned(data):
             raise InvalidRequest(
-                field=field, problem=f"is not a valid call of {chain.name}: {error}"
+                field=field, problem=f"is not a valid call of {chain.title}: {error}"
             ) from None
         as_call = error
     try:
@@ -237,7 +237,7 @@ def read_transaction(
     except InvalidRequest as error:
         raise InvalidRequest(
             field=field,
-            problem=f"is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})",
+            problem=f"is neither a valid extrinsic of {chain.title} ({error}) nor a valid call ({as_call})",
         ) from None
 
 

@@ -83,7 +83,7 @@ def warn_of_old_facts(
             if today - fact.read > LIMIT and not (fact.told_by_endpoints and chain.name in answered)
         ]
         if old:
-            chains_by_facts.setdefault(", ".join(old), []).append(chain.name)
+            chains_by_facts.setdefault(", ".join(old), []).append(chain.title)
     return [
         f"What scenarioctl knows of {', '.join(names)} is older than {LIMIT.days} days, and no endpoint confirms it: {facts}."
         " Upgrade scenarioctl."

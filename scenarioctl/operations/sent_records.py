@@ -166,15 +166,17 @@ async def write_record(
         return SentRecord(sent, transaction, None)
     if not again:
         raise Conflict(
-            _say_former(former, "Pass again to send the same bytes once more"), details=state_of(former)
+            _say_former(former, chain, "Pass again to send the same bytes once more"),
+            details=state_of(former),
         )
     found, doubts = await examine(app, chain, hash)
     if found is None or found.block_number is not None:
-        raise Conflict(_say_former(found or former), details=state_of(found or former))
+        raise Conflict(_say_former(found or former, chain), details=state_of(found or former))
     if doubts or former.searched + AT_ONCE < number:
         raise Conflict(
             _say_former(
                 found,
+                chain,
                 "Not all blocks since then are searched yet, so it can't be sent again: run tx status first",
             ),
             details=state_of(found),
@@ -193,14 +195,14 @@ def state_of(transaction: SentTransaction) -> dict[str, object]:
     }
 
 
-def _say_former(former: SentTransaction, advice: str = "") -> str:
+def _say_former(former: SentTransaction, chain: "Chain", advice: str = "") -> str:
     if former.block_number is not None:
-        what = f"is already in block {former.block_number} of {former.chain}"
+        what = f"is already in block {former.block_number} of {chain.title}"
         advice = ""
     elif former.state is SentState.UNCERTAIN:
-        what = f"may already have been sent to {former.chain}"
+        what = f"may already have been sent to {chain.title}"
     else:
-        what = f"was already sent to {former.chain}"
+        what = f"was already sent to {chain.title}"
     look = f"See what became of it with tx status {former.chain} {former.hash}"
     return f"the transaction {former.hash} {what}; nothing was sent now. {look}{advice and '. '}{advice}"
 
@@ -226,7 +228,7 @@ def check_draft(chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", ca
     name = f"draft {entry.seq} of job {shorten(entry.job)}"
     if entry.draft.chain != chain.name:
         raise InvalidRequest(
-            f"draft {entry.seq} is not this transaction: {name} is for {entry.draft.chain}, not for {chain.name}"
+            f"draft {entry.seq} is not this transaction: {name} is for another chain, not for {chain.title}"
         )
     drafted = from_hex(entry.draft.tx) or b""
     if looks_like_extrinsic(drafted):

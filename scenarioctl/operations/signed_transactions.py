@@ -109,7 +109,7 @@ def require_expected(
         signed = decode_signed_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            field=field, value=data, problem=f"is not a signed extrinsic of {chain.name} ({table}): {error}"
+            field=field, value=data, problem=f"is not a signed extrinsic of {chain.title} ({table}): {error}"
         ) from None
 
     found = find_differences(

@@ -292,7 +292,7 @@ async def ask_chain(app: Application, chain: "Chain") -> ChainState:
             chain, "connected", block=client.read_number(header), block_time=_read_moment(moment)
         )
     except TimeoutError:
-        reason = f"{chain.name} did not answer in {_PATIENCE:g} seconds"
+        reason = f"{chain.title} did not answer in {_PATIENCE:g} seconds"
     except ScenarioctlError as error:
         reason = str(error)
     return describe_chain(chain, "unreachable", reason=reason)

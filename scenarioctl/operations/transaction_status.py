@@ -109,7 +109,8 @@ def _say_alone(app: Application, answer: TransactionState) -> tuple[str, ...]:
 
     names = [answer["chain"]] if (answer["state"], answer["asked"]) == ("finalized", 1) else []
     names += [each["chain"] for each in answer["arrivals"] if each["asked"] == 1]
-    return say_alone(name for name in dict.fromkeys(names) if not app.registry.find(name).trusted)
+    chains = map(app.registry.find, dict.fromkeys(names))
+    return say_alone(chain.title for chain in chains if not chain.trusted)
 
 
 def read_hash(text: str) -> str:
@@ -173,7 +174,7 @@ async def _ask_chain(
     except (ChainUnreachable, ChainRefused) as error:
         if known is None:
             raise
-        return known, (f"{chain.name} could not be asked, so this may be out of date: {error.statement}",)
+        return known, (f"{chain.title} could not be asked, so this may be out of date: {error.statement}",)
 
 
 async def _ask_destinations(
@@ -198,7 +199,7 @@ async def _ask_destinations(
                 found = await look_for(client, each, sender, assets=app.assets)
                 each = await confirm_arrival(app.pool, client, each, found, sender, assets=app.assets)
             except ScenarioctlError as error:
-                reason = f"{each['chain']} could not be asked: {error.statement}"
+                reason = f"{app.registry.title_of(each['chain'])} could not be asked: {error.statement}"
                 each = {**each, "state": "unknown", "reason": reason}
         asked.append(each)
     return replace(transaction, effects=json.dumps({**effects, "arrivals": asked}))
@@ -276,19 +277,17 @@ def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
 def _summarize(chain: "Chain", transaction: SentTransaction | None, effects: Mapping[str, Any]) -> str:
     """Return the state of the transaction in a sentence."""
     if transaction is None:
-        return f"It wasn't sent from here, and it isn't in the newest blocks of {chain.name}."
+        return f"It wasn't sent from here, and it isn't in the newest blocks of {chain.title}."
     until = ""
     if transaction.valid_until is not None:
         until = f" It's valid until block {transaction.valid_until}."
     if transaction.state is SentState.UNCERTAIN:
-        return f"It may have been sent: {chain.name} didn't confirm it. It isn't in a block yet.{until}"
+        return f"It may have been sent: {chain.title} didn't confirm it. It isn't in a block yet.{until}"
     if transaction.state is SentState.SENT:
-        return f"It was sent to {chain.name}, and isn't in a block yet.{until}"
+        return f"It was sent to {chain.title}, and isn't in a block yet.{until}"
     if transaction.state is SentState.EXPIRED:
         last = transaction.valid_until
-        return (
-            f"It expired: {chain.name} didn't include it by block {last}, the last one that it was valid for."
-        )
+        return f"It expired: {chain.title} didn't include it by block {last}, the last one that it was valid for."
     final = "finalized" if transaction.state is SentState.FINALIZED else "not finalized yet"
     failed = " It failed there, and its fee is spent." if effects.get("success") is False else ""
-    return f"It is in block {transaction.block_number} of {chain.name}, {final}.{failed}"
+    return f"It is in block {transaction.block_number} of {chain.title}, {final}.{failed}"

@@ -207,7 +207,7 @@ def _read_relayer_fee(
         raise InvalidRequest(
             field="relayer_fee",
             value=given,
-            problem=f"is only for transfers to ethereum: leave it out to {destination.name}",
+            problem=f"is only for transfers to Ethereum: leave it out to {destination.title}",
         )
     if is_maximum(request.amount):
         raise InvalidRequest(

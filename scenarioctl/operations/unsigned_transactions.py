@@ -65,7 +65,7 @@ async def choose_fee_asset(
         raise ChainUnreachable(f"the fee currency of the sender is unknown: {unknown}")
     if current is not None and current.id == asset.id:
         return PaidCall(call=call, asset=asset)
-    warning = f"this transaction sets the account's fee currency on {chain.name} to {asset.display_name}; it pays all its fees there in {asset.display_name} until it sets another"
+    warning = f"this transaction sets the account's fee currency on {chain.title} to {asset.display_name}; it pays all its fees there in {asset.display_name} until it sets another"
     return PaidCall(call=set_currency_before(table, call, asset), asset=asset, warnings=(warning,))
 
 

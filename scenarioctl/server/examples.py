@@ -52,7 +52,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "result": {
                 "tx": _TRANSFER,
-                "says": "sends 1.5 USDT from assetHub to hydraDx for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+                "says": "sends 1.5 USDT from Polkadot Asset Hub to Hydration for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
                 "summary": "assetHub > xTransfer > hydraDx",
                 "asset": "1984",
                 "amount": "1.5",
@@ -207,7 +207,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "chain": "assetHub",
             "tx": _TRANSFER,
-            "says": f"sends 1.5 USDt from assetHub to hydraDx (reserve on assetHub) for {_ACCOUNT}",
+            "says": f"sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot Asset Hub) for {_ACCOUNT}",
             "spec_version": 2003001,
         },
     ),

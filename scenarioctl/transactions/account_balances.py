@@ -77,7 +77,7 @@ async def read_holdings(
     table = await client.table()
     block_hash = await client.call("chain_getBlockHash")
     if not isinstance(block_hash, str):
-        raise ChainUnreachable(f"{chain.name} gave no head")
+        raise ChainUnreachable(f"{chain.title} gave no head")
     native = assets.native(chain)
     listed = assets.all(chain) if only is None else tuple(dict.fromkeys((native, only)))
     keys: dict[str, StorageKey] = {}
@@ -88,7 +88,7 @@ async def read_holdings(
         except InvalidRequest as error:
             reasons[asset.id] = str(error)
     if native.id not in keys:
-        raise ChainUnreachable(f"balances of {chain.name} can't be read: {reasons[native.id]}")
+        raise ChainUnreachable(f"balances of {chain.title} can't be read: {reasons[native.id]}")
     number = storage_key(table, "System", "Number")
     block, *values = await client.storage_values(table, [number, *keys.values()], at=block_hash)
     rows = dict(zip(keys, values, strict=True))

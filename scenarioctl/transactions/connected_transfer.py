@@ -147,7 +147,7 @@ class TransferBuilder:
         transfer, registry = self.transfer, self.assets.registry
         source, destination = transfer.source, transfer.destination
         chains = [source, *(route.via for route in routes if route.via), destination]
-        with asking(f"whether a message would reach {destination.name} from {source.name}"):
+        with asking(f"whether a message would reach {destination.title} from {source.title}"):
             await check_para_ids(self.clients, chains, registry)
             await check_trusted_reserve(self.clients, transfer, routes[0])
         pricing = self._pricing(sender)
@@ -183,13 +183,13 @@ class TransferBuilder:
             return plans
         hub, parachain = asked
         name = transfer.asset.display_name
-        with asking(f"whether {hub.name} takes {name} from {parachain.name} by teleport"):
+        with asking(f"whether {hub.title} takes {name} from {parachain.title} by teleport"):
             teleports = await trusts(self.clients, transfer, trusting=hub, keeper=parachain, teleported=True)
         accepted = [plan for plan in plans if _is_teleport(plan.route) == teleports]
         if not accepted:
             raise refusal(
                 transfer,
-                f"it goes there only by teleport, and {hub.name} takes {name} from {parachain.name} by no teleport now",
+                f"it goes there only by teleport, and {hub.title} takes {name} from {parachain.title} by no teleport now",
             )
         return accepted
 

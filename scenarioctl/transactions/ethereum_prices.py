@@ -85,7 +85,7 @@ class EthereumPricing(Pricing):
             raise refusal(transfer, "the contract of it on Ethereum is not known")
         check_ethereum_receiver(transfer, self.assets)
         with asking(
-            f"whether {transfer.asset.display_name} can be sent from {transfer.source.name} to Ethereum now, and what that costs,"
+            f"whether {transfer.asset.display_name} can be sent from {transfer.source.title} to Ethereum now, and what that costs,"
         ):
             if route.via is not None:
                 plan = await self._go_over_hub(route, route.via)
@@ -107,7 +107,7 @@ class EthereumPricing(Pricing):
         if route.goes_home_over_hub:
             raise refusal(
                 transfer,
-                f"relayer_fee is only for transfers from assetHub. Leave it out, or send {transfer.asset.display_name} to assetHub first",
+                f"relayer_fee is only for transfers from Polkadot Asset Hub. Leave it out, or send {transfer.asset.display_name} there first",
             )
         if transfer.xcm_version not in (None, RELAYED_XCM_VERSION):
             raise InvalidRequest(
@@ -129,7 +129,7 @@ class EthereumPricing(Pricing):
         await self._check_export(message)
         if self.sender is not None:
             await self._check_leaves(self.sender, native, fee, "is for delivery to Ethereum")
-        said = f"{source.name} takes about {native.amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {self._receiver} on Ethereum, in addition to the amount and the transaction fee."
+        said = f"{source.title} takes about {native.amount(fee)} for delivery of {transfer.asset.amount(transfer.amount)} to {self._receiver} on Ethereum, in addition to the amount and the transaction fee."
         return replace(plan, notes=(said, _PROTOCOL))
 
     async def _pay_relayer(self, plan: Plan) -> Plan:
@@ -144,7 +144,7 @@ class EthereumPricing(Pricing):
         if mode != "Normal":
             raise refusal(
                 transfer,
-                f"the bridge is closed for now: SnowbridgeSystemFrontend.ExportOperatingMode of {source.name} is {mode}",
+                f"the bridge is closed for now: SnowbridgeSystemFrontend.ExportOperatingMode of {source.title} is {mode}",
             )
         message = relayed_message(plan)
         weight = await query_weight(client, plan.versioned(relayed_program(plan, 1)))
@@ -157,16 +157,16 @@ class EthereumPricing(Pricing):
         await self._check_export(message)
         ether = self.assets.counterpart(self.assets.native(transfer.destination), source)
         if ether is None:
-            raise refusal(transfer, f"{source.name} is not known to hold Ether")
+            raise refusal(transfer, f"{source.title} is not known to hold Ether")
         await self._check_leaves(sender, native, limit, "is for fees there")
         await self._check_leaves(sender, ether, relayer_fee, "is for the relayer")
         part = "" if bridge is None else f" ({native.amount(bridge)} of it for the bridge)"
         # In thousandths, which tell enough.
         gwei = to_whole(relayer_fee // GAS // 10**6, 3)
         notes = (
-            f"The message goes by Snowbridge's second protocol (V2). {source.name} takes about {native.amount(execution)} for execution and {native.amount(delivery)} for delivery of {transfer.asset.amount(transfer.amount)} to {self._receiver} on Ethereum{part}, in addition to the amount and the transaction fee. The program may spend up to {native.amount(limit)}; what it leaves comes back to the sender.",
+            f"The message goes by Snowbridge's second protocol (V2). {source.title} takes about {native.amount(execution)} for execution and {native.amount(delivery)} for delivery of {transfer.asset.amount(transfer.amount)} to {self._receiver} on Ethereum{part}, in addition to the amount and the transaction fee. The program may spend up to {native.amount(limit)}; what it leaves comes back to the sender.",
             f"{ether.amount(relayer_fee)} goes along in addition to the amount, and all of it is the relayer's. It pays for {GAS} gas at up to {gwei} gwei. Compare that with the price of gas on Ethereum: no chain here knows it.",
-            f"If the relayer gets too little, the transfer waits on the Bridge Hub and can't be taken back. Anyone can add to the fee with SnowbridgeSystemFrontend.add_tip on {source.name}.",
+            f"If the relayer gets too little, the transfer waits on the Bridge Hub and can't be taken back. Anyone can add to the fee with SnowbridgeSystemFrontend.add_tip on {source.title}.",
         )
         heavier = {each: more(value, MORE_WEIGHT) for each, value in weight.items()}
         return replace(plan, beside=(ether, relayer_fee), limits=(limit, heavier), notes=notes)
@@ -184,7 +184,7 @@ class EthereumPricing(Pricing):
         held = self.assets.at(transfer.source, native.location)
         if held is None:
             raise refusal(
-                transfer, f"{transfer.source.name} lists no {native.symbol} that could pay on {hub.name}"
+                transfer, f"{transfer.source.title} lists no {native.symbol} that could pay on {hub.title}"
             )
         tried = hub_message(replace(plan, beside=(held, delivery)), hub)
         execution = await quote_message(self.clients(hub), tried)
@@ -192,20 +192,20 @@ class EthereumPricing(Pricing):
         least = await existential_deposit(self.clients(hub), native)
         fee = more(delivery + execution, MORE_OVER_HUB) + least
         for asset, leaves, what in (
-            (held, fee, f"goes along to pay on {hub.name}"),
+            (held, fee, f"goes along to pay on {hub.title}"),
             (transfer.asset, transfer.amount, "is to be sent"),
         ):
             found = await free_balance(self.clients(transfer.source), asset, sender)
             if found < leaves:
                 raise InvalidRequest(
-                    f"{asset.amount(leaves)} {what}, but the sender can spend only {asset.amount(found)} on {transfer.source.name}"
+                    f"{asset.amount(leaves)} {what}, but the sender can spend only {asset.amount(found)} on {transfer.source.title}"
                 )
         plan = replace(plan, beside=(held, fee))
         await self._try_on_hub(plan, hub, table)
         owner = format_account(sender, hub.ss58_prefix)
         notes = (
-            f"{held.amount(fee)} goes along with {transfer.asset.amount(transfer.amount)}: {hub.name} takes about {held.amount(delivery)} of it for delivery to {self._receiver} on Ethereum and {held.amount(execution)} for executing the message. What is left, about {held.amount(fee - delivery - execution)}, goes to {owner} on {hub.name}, the sender.",
-            f"If the bridge costs more than that when the message gets to {hub.name}, nothing goes on to Ethereum: {transfer.asset.amount(transfer.amount)} and the rest of the {held.display_name} go to {owner} on {hub.name} too.",
+            f"{held.amount(fee)} goes along with {transfer.asset.amount(transfer.amount)}: {hub.title} takes about {held.amount(delivery)} of it for delivery to {self._receiver} on Ethereum and {held.amount(execution)} for executing the message. What is left, about {held.amount(fee - delivery - execution)}, goes to {owner} on {hub.title}, the sender.",
+            f"If the bridge costs more than that when the message gets to {hub.title}, nothing goes on to Ethereum: {transfer.asset.amount(transfer.amount)} and the rest of the {held.display_name} go to {owner} on {hub.title} too.",
         )
         return replace(plan, notes=notes)
 
@@ -230,7 +230,7 @@ class EthereumPricing(Pricing):
         fees = await self._delivery_fees(hub, message)
         native = self.assets.native(hub)
         if {seen_from(fee.identity, hub.para_id) for fee in fees} != {native.location}:
-            raise Inconclusive(f"{hub.name} names a fee in another asset than {native.symbol}, or none")
+            raise Inconclusive(f"{hub.title} names a fee in another asset than {native.symbol}, or none")
         total = sum(fee.amount for fee in fees)
         if total >= _CLOSED:
             raise refusal(
@@ -247,7 +247,7 @@ class EthereumPricing(Pricing):
             return None if told is None else int.from_bytes(bytes.fromhex(told[2:]), "little")
         except (ChainUnreachable, ChainRefused, TypeError, ValueError) as problem:
             raise Inconclusive(
-                f"the base fee of the bridge on {source.name} could not be read: {problem}"
+                f"the base fee of the bridge on {source.title} could not be read: {problem}"
             ) from None
 
     async def _check_leaves(self, sender: bytes, asset: "Asset", fee: int, what: str) -> None:
@@ -257,7 +257,7 @@ class EthereumPricing(Pricing):
         held = await free_balance(self.clients(source), asset, sender)
         if held < leaves:
             raise InvalidRequest(
-                f"{asset.amount(leaves)} leaves the sender on {source.name}, of which {asset.amount(fee)} {what}, but the sender can spend only {asset.amount(held)}"
+                f"{asset.amount(leaves)} leaves the sender on {source.title}, of which {asset.amount(fee)} {what}, but the sender can spend only {asset.amount(held)}"
             )
 
     async def _require_reserve(self, hub: "Chain") -> None:
@@ -271,13 +271,13 @@ class EthereumPricing(Pricing):
         key = asset_key(await client.table(), asset)
         found = await read_storage(client, "ForeignAssets", "Asset", key)
         if found is None or found["status"] != "Live":
-            raise refusal(self.transfer, f"{source.name} doesn't have it now (ForeignAssets.Asset)")
+            raise refusal(self.transfer, f"{source.title} doesn't have it now (ForeignAssets.Asset)")
         named = await read_storage(client, "ForeignAssets", "Metadata", key)
         told = (named["symbol"].decode(errors="replace"), named["decimals"])
         if told not in (("", 0), (asset.own_symbol, asset.decimals)):
             raise refusal(
                 self.transfer,
-                f"{source.name} knows it as {told[0] or 'an asset without a symbol'} with {told[1]} decimals, but it should be {asset.own_symbol} with {asset.decimals} (ForeignAssets.Metadata)",
+                f"{source.title} knows it as {told[0] or 'an asset without a symbol'} with {told[1]} decimals, but it should be {asset.own_symbol} with {asset.decimals} (ForeignAssets.Metadata)",
             )
 
     async def _check_export(self, message: dict[str, Any]) -> None:
@@ -299,14 +299,14 @@ class EthereumPricing(Pricing):
         if sender is None:
             raise refusal(
                 self.transfer,
-                f"the sender is not known, to whom {hub.name} gives what doesn't go on to Ethereum",
+                f"the sender is not known, to whom {hub.title} gives what doesn't go on to Ethereum",
                 advice="; pass --sender (sender), the account that will sign",
             )
         kind = kind_of(sender)
         if kind.name != "account":
             raise refusal(
                 self.transfer,
-                f"the sender is {kind.words}, and has no key on {hub.name}, where what doesn't go on to Ethereum is given back",
+                f"the sender is {kind.words}, and has no key on {hub.title}, where what doesn't go on to Ethereum is given back",
             )
         return sender
 
@@ -319,20 +319,20 @@ class EthereumPricing(Pricing):
         details = await read_storage(client, "ForeignAssets", "Asset", key)
         name = transfer.asset.display_name
         if details is None:
-            raise refusal(transfer, f"{hub.name} doesn't have it, so it would be lost there")
+            raise refusal(transfer, f"{hub.title} doesn't have it, so it would be lost there")
         if details["status"] != "Live":
-            raise refusal(transfer, f"{name} is frozen on {hub.name}")
+            raise refusal(transfer, f"{name} is frozen on {hub.title}")
         account = await read_storage(client, "ForeignAssets", "Account", key, sender)
         if account is not None and account.get("status", "Liquid") == "Blocked":
             raise refusal(
                 transfer,
-                f"the sender's account is blocked for it on {hub.name}, where it couldn't be given back",
+                f"the sender's account is blocked for it on {hub.title}, where it couldn't be given back",
             )
         least = deposit_of(details)
         if account is None and transfer.amount < least:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {hub.name} couldn't give less than {transfer.asset.amount(least)} back to the sender",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {hub.title} couldn't give less than {transfer.asset.amount(least)} back to the sender",
             )
 
     async def _try_on_hub(self, plan: Plan, hub: "Chain", table: "RuntimeTable") -> None:
@@ -341,7 +341,7 @@ class EthereumPricing(Pricing):
         try:
             message = write_message(transfer.source, hub, hub_message(plan, hub), table)
         except InvalidRequest as error:
-            raise Inconclusive(f"the message could not be tried on {hub.name}: {error}") from None
+            raise Inconclusive(f"the message could not be tried on {hub.title}: {error}") from None
         tried = await try_message(self.clients, self.assets.registry, message)
         if tried.unknown:
             raise Inconclusive(tried.unknown)
@@ -350,6 +350,6 @@ class EthereumPricing(Pricing):
         sent = [each for each in tried.sent if each.destination == transfer.destination]
         whole = {absolute(location_on(transfer, transfer.destination), None): transfer.amount}
         if len(tried.sent) != 1 or not sent or incoming_assets(sent[0]) != whole:
-            raise refusal(transfer, f"{hub.name} wouldn't send all of it on to Ethereum")
+            raise refusal(transfer, f"{hub.title} wouldn't send all of it on to Ethereum")
         (onward,) = sent
         await self._check_request(hub, Encoded(onward.request), onward.version)

@@ -48,14 +48,14 @@ async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
     if asset.kind == UNLISTED:
         raise InvalidRequest(
             field="amount",
-            problem=f"max of {asset.display_name} is unknown: {source.name} is not known to list it. Pass an amount",
+            problem=f"max of {asset.display_name} is unknown: {source.title} is not known to list it. Pass an amount",
         )
     figures, stopped = await _read_figures(builder, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
     if not budget:
-        held = f"the sender holds no {asset.display_name} on {source.name}"
+        held = f"the sender holds no {asset.display_name} on {source.title}"
         if figures.free:
-            held = f"all of the sender's {asset.amount(figures.free)} on {source.name} has to stay there"
+            held = f"all of the sender's {asset.amount(figures.free)} on {source.title} has to stay there"
         advice = (
             "; with --allow-death (allow_death), the account need not stay alive"
             if figures.transferable
@@ -70,7 +70,7 @@ async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
         if amount <= 0:
             raise InvalidRequest(
                 field="amount",
-                problem=f"max is nothing: the sender can send {asset.amount(budget)} on {source.name}, and the fees are {asset.amount(costs)}",
+                problem=f"max is nothing: the sender can send {asset.amount(budget)} on {source.title}, and the fees are {asset.amount(costs)}",
             )
         if amount == tried:
             break
@@ -97,7 +97,7 @@ async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figure
     figures = holding.figures
     if figures is None or figures.transferable is None or figures.transferable_keep_alive is None:
         raise ChainUnreachable(
-            f"amount max of {asset.display_name} on {asset.chain} is unknown: {holding.reason}"
+            f"amount max of {asset.display_name} on {client.chain.title} is unknown: {holding.reason}"
         )
     return figures, holding.reason
 

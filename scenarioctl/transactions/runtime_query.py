@@ -218,7 +218,7 @@ async def _read_entries(
         page = await client.call("state_getKeysPaged", key.hex, wanted, found[-1] if found else None, at)
         # A node that repeats itself must not hold us for ever.
         if not isinstance(page, list) or (page and found and page[0] <= found[-1]):
-            raise ChainUnreachable(f"{client.chain.name} returned no keys of a map: {shorten(page)}")
+            raise ChainUnreachable(f"{client.chain.title} returned no keys of a map: {shorten(page)}")
         found += page
         if len(page) < wanted:
             break

@@ -32,12 +32,12 @@ def warn_of_terms(
         )
     if next_nonce is not None and options.nonce > next_nonce:
         found.append(
-            f"nonce {options.nonce} is not the account's next nonce {next_nonce} on {chain.name}: "
+            f"nonce {options.nonce} is not the account's next nonce {next_nonce} on {chain.title}: "
             "the transaction waits until those in between are included"
         )
     elif next_nonce is not None and options.nonce < next_nonce:
         found.append(
-            f"nonce {options.nonce} is used already on {chain.name}, where the account's next nonce is {next_nonce}: "
+            f"nonce {options.nonce} is used already on {chain.title}, where the account's next nonce is {next_nonce}: "
             "the transaction will be refused"
         )
     if decode_era(options.era) is None:
@@ -47,7 +47,7 @@ def warn_of_terms(
         )
     if chain.genesis and options.genesis_hash.hex() != chain.genesis.lower().removeprefix("0x"):
         found.append(
-            f"genesis 0x{options.genesis_hash.hex()} is not that of {chain.name}: "
+            f"genesis 0x{options.genesis_hash.hex()} is not that of {chain.title}: "
             "the signature is good only for the chain that has it"
         )
     return tuple(found)

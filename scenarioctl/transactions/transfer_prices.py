@@ -100,7 +100,7 @@ class Pricing:
         plan = await self._make_plan(route)
         if is_crossing:
             with asking(
-                f"what {transfer.asset.display_name} costs from {transfer.source.name} over the bridge to {transfer.destination.name}"
+                f"what {transfer.asset.display_name} costs from {transfer.source.title} over the bridge to {transfer.destination.title}"
             ):
                 return await self._cross_bridge(plan)
         return await (self._bring_named(plan) if is_named else self._set_aside(plan))
@@ -127,13 +127,13 @@ class Pricing:
             fee = await self._quote_beside(plans[0], held, self.assets.native(destination))
             balance = await self._spendable(held)
         except (Inconclusive, ChainUnreachable) as problem:
-            self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {destination.name} could not be asked for ({problem})"
+            self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {destination.title} could not be asked for ({problem})"
             self.is_untold = True
             return tuple(plans)
         if balance < fee:
-            self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {destination.name}, but the sender can spend {held.amount(balance)} on {transfer.source.name}"
+            self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {destination.title}, but the sender can spend {held.amount(balance)} on {transfer.source.title}"
             return tuple(plans)
-        note = f"{held.amount(fee)} goes along and pays the fee on {destination.name}; what is left of it is the receiver's"
+        note = f"{held.amount(fee)} goes along and pays the fee on {destination.title}; what is left of it is the receiver's"
         return (*plans, *(replace(plan, beside=(held, fee), notes=(note,)) for plan in plans))
 
     async def _make_plan(self, route: Route) -> Plan:
@@ -143,7 +143,7 @@ class Pricing:
     async def _set_aside(self, plan: Plan) -> Plan:
         """Set the fee of the last hop aside, out of the amount."""
         transfer = self.transfer
-        ends = f"{transfer.source.name} to {transfer.destination.name}"
+        ends = f"{transfer.source.title} to {transfer.destination.title}"
         # A check, and the largest amount, are refused offline.
         advice = "; --offline sets half of the amount aside for it" if self.sender is None else ""
         with asking(f"what the last hop of {ends} costs", advice=advice):
@@ -151,7 +151,7 @@ class Pricing:
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{transfer.asset.amount(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {transfer.asset.amount(fee)} is set aside for the last hop's fee alone",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too little for {transfer.source.title} to {transfer.destination.title}, where {transfer.asset.amount(fee)} is set aside for the last hop's fee alone",
             )
         return replace(plan, last_hop_fee=fee)
 
@@ -165,11 +165,11 @@ class Pricing:
         named = f"remote_fee_asset {asset.label}"
         client = self.clients(destination)
         sufficient, deposit = False, 0
-        with asking(f"how much of {named} pays on {destination.name}"):
+        with asking(f"how much of {named} pays on {destination.title}"):
             if not await accepts_fees_in(client, plan.version, arriving.location):
                 raise InvalidRequest(
                     field=named,
-                    problem=f"can't go along: {destination.name} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there",
+                    problem=f"can't go along: {destination.title} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there",
                 )
             sent = self.assets.counterpart(transfer.asset, destination)
             if sent is not None:
@@ -182,14 +182,14 @@ class Pricing:
         if held < fee:
             raise InvalidRequest(
                 field=named,
-                problem=f": {asset.amount(fee)} goes along to pay the fee on {destination.name}, but the sender can spend {asset.amount(held)} on {transfer.source.name}",
+                problem=f": {asset.amount(fee)} goes along to pay the fee on {destination.title}, but the sender can spend {asset.amount(held)} on {transfer.source.title}",
             )
         notes: tuple[str, ...] = (
-            f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.name}; what is left of it is the receiver's",
+            f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.title}; what is left of it is the receiver's",
         )
         if deposit:
             notes += (
-                f"The receiver holds no {transfer.asset.display_name} on {destination.name} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
+                f"The receiver holds no {transfer.asset.display_name} on {destination.title} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
             )
         return replace(plan, beside=(asset, fee), fee_settled=True, sufficient=sufficient, notes=notes)
 
@@ -200,10 +200,10 @@ class Pricing:
             return replace(plan, fee_settled=True)
         native = self.assets.native(hub)
         what = transfer.asset.display_name
-        alone = f"{what} cannot be sent alone from {source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
+        alone = f"{what} cannot be sent alone from {source.title} to {hub.title}: {hub.title} takes no fees in it now, so the whole transfer would be trapped there"
         held = self.assets.at(source, native.location)
         if held is None:
-            raise InvalidRequest(f"{alone}; {source.name} lists no {native.symbol} that could pay")
+            raise InvalidRequest(f"{alone}; {source.title} lists no {native.symbol} that could pay")
         if self.sender is None:
             raise InvalidRequest(
                 alone,
@@ -213,9 +213,9 @@ class Pricing:
         balance = await self._spendable(held)
         if balance < fee:
             raise InvalidRequest(
-                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {source.name}"
+                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {source.title}"
             )
-        note = f"{native.amount(fee)} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
+        note = f"{native.amount(fee)} goes along and pays the fee on {hub.title}, which takes none in {what}; what is left of it is the receiver's"
         return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
 
     async def _cross_bridge(self, plan: Plan) -> Plan:
@@ -235,7 +235,7 @@ class Pricing:
             plan = await self._pay_beyond_bridge(plan)
         native = self.assets.native(source)
         delivery = sum(fee.amount for fee in await self._delivery_fees(source, arriving_message(plan)))
-        said = f"{source.name} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
+        said = f"{source.title} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
         return replace(plan, fee_settled=True, notes=(*plan.notes, said))
 
     async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
@@ -245,16 +245,16 @@ class Pricing:
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {destination.name} takes about {transfer.asset.amount(fee)} of it for executing the message",
+                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {destination.title} takes about {transfer.asset.amount(fee)} of it for executing the message",
             )
-        said = f"{destination.name} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
+        said = f"{destination.title} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
         arriving = self.assets.counterpart(transfer.asset, destination)
         if arriving is not None and not transfer.receiver_holds:
             deposit = await existential_deposit(self.clients(destination), arriving)
             if transfer.amount < fee + deposit:
                 held = f"the existential deposit of {arriving.amount(deposit)}"
                 if not transfer.accept_loss:
-                    why = f"after a fee of about {transfer.asset.amount(fee)}, it is below {held} on {destination.name}, and what arrives would be lost"
+                    why = f"after a fee of about {transfer.asset.amount(fee)}, it is below {held} on {destination.title}, and what arrives would be lost"
                     raise below_least(transfer, fee + deposit, why)
                 said += f" The rest is below {held}: an account that holds none yet can't receive it."
         return replace(plan, notes=(said,))
@@ -265,7 +265,7 @@ class Pricing:
         native = self.assets.native(source)
         arriving = self.assets.counterpart(native, destination)
         what = transfer.asset.display_name
-        alone = f"{what} cannot be sent alone from {source.name} to {destination.name}: {destination.name} takes no fees in it now, so it would be trapped there"
+        alone = f"{what} cannot be sent alone from {source.title} to {destination.title}: {destination.title} takes no fees in it now, so it would be trapped there"
         if transfer.asset.id == native.id:
             raise InvalidRequest(alone)
         client = self.clients(destination)
@@ -275,9 +275,9 @@ class Pricing:
         held = fee if self.sender is None else await self._spendable(native)
         if held < fee:
             raise InvalidRequest(
-                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can spend only {native.amount(held)} on {source.name}"
+                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can spend only {native.amount(held)} on {source.title}"
             )
-        said = f"{native.amount(fee)} goes along and pays the fee on {destination.name}, which takes none in {what}. What is left of it is the receiver's."
+        said = f"{native.amount(fee)} goes along and pays the fee on {destination.title}, which takes none in {what}. What is left of it is the receiver's."
         return replace(plan, beside=(native, fee), notes=(said,))
 
     async def _takes_fees_in_sent(self, plan: Plan) -> bool:
@@ -327,7 +327,7 @@ async def receiver_deposit(
         return 0
     row = await read_details(client, asset)
     if row is None:
-        raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
+        raise Inconclusive(f"{client.chain.title} has no asset {asset.label}")
     held = await read_storage(client, "Tokens", "Accounts", receiver, int(asset.id))
     if row["is_sufficient"] or held["free"] or held["reserved"]:
         return 0

@@ -61,7 +61,7 @@ def status(**more: Any) -> dict[str, Any]:
         "chain": "polkadot",
         "hash": "0x" + "ab" * 32,
         "state": "unknown",
-        "summary": "It wasn't sent from here, and it isn't in the newest blocks of polkadot.",
+        "summary": "It wasn't sent from here, and it isn't in the newest blocks of Polkadot.",
         "sent": None,
         "signer": "",
         "nonce": None,

@@ -50,14 +50,14 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
     chain.include()
     page.open(SCENARIO.format(scenario))
     page.wait_for(
-        "in block 1004 of polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )
 
     assert page.text().count("Sent just now in one transaction with the others: in block 1004") == 2
     # Somebody who is about to sign one of them, or all of them again, is told so.
     page.find(".transactions a.primary").click()
     page.wait_for(
-        "in block 1004 of polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )
     page.open(f"/#/sign/?scenario={scenario}&batch=all")
     page.wait_for("If you sign it again, you pay again.")

@@ -146,7 +146,7 @@ def test_a_single_step_has_no_list_around_it(page: Page) -> None:
     )
     page.press("Add a step")
     page.press("Delay")
-    page.wait(lambda: steps(page) == ["1. Remark polkadot", "2. Delay 60 s"])
+    page.wait(lambda: steps(page) == ["1. Remark Polkadot", "2. Delay 60 s"])
     assert page.browser.switch_to.active_element.get_attribute("name") == "seconds"
 
 
@@ -208,8 +208,8 @@ def test_steps_are_dragged(page: Page, daemon: Daemon) -> None:
     assert [title.split(" ", 1)[1] for title in steps(page)] == [
         "Webhook payouts",
         "Delay 60 s",
-        "Remark “first” · polkadot",
-        "Remark “second” · polkadot",
+        "Remark “first” · Polkadot",
+        "Remark “second” · Polkadot",
     ]
     page.press("Undo")
     assert steps(page)[3] == "4. Delay 60 s"
@@ -225,7 +225,7 @@ def test_a_step_runs_after_chosen_steps(page: Page, daemon: Daemon) -> None:
     labels = card.find_elements("css selector", ".order label")
     assert [label.text for label in labels] == [
         "1. Webhook payouts",
-        "2. Remark “first” · polkadot",
+        "2. Remark “first” · Polkadot",
         "4. Delay 60 s",
     ]
     # Beside the remark above, and not after it.
@@ -484,7 +484,7 @@ def test_another_asset_pays_on_the_destination(page: Page, daemon: Daemon) -> No
     page.wait(lambda: value(page, 0, "remote_fee_asset") == "1984")
     choose(page, "remote_fee_asset", "")
     page.press("Save")
-    page.wait_for("hydraDx is not known to accept fees in 1000085")
+    page.wait_for("Hydration is not known to accept fees in 1000085")
     choose(page, "assetid", "DOT")
     page.press("Save")
 
@@ -596,7 +596,7 @@ def test_an_offline_daemon_has_no_quote(page: Page) -> None:
     choose(page, "assetout", "HDX")
     type_in(page, 0, "amount", "2")
 
-    page.wait_for("No quote: hydraDx can't be asked offline")
+    page.wait_for("No quote: Hydration can't be asked offline")
 
 
 def test_a_scenario_of_two_steps_is_made_without_a_mouse(page: Page, daemon: Daemon) -> None:

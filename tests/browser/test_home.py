@@ -56,7 +56,7 @@ def test_needs_appear_and_go_without_a_reload(own: tuple[Page, Daemon]) -> None:
     page.wait_for("1 thing needs you.")
     link = page.find("a[href^='#/sign/']")
     assert str(link.get_attribute("href")).endswith(f"#/sign/?job={transfer}&draft=1")
-    assert "1.5 DOT on polkadot, expires in 23 hours" in page.text()
+    assert "1.5 DOT on Polkadot, expires in 23 hours" in page.text()
     assert counted(page) == 1
 
     post(daemon, "/job/start", {"id": transfer, "every": "12h"})
@@ -259,7 +259,7 @@ def test_axe_finds_no_violations(own: tuple[Page, Daemon], scheme: str, width: i
         for id in (transfer, paused, failing):
             post(daemon, "/job/start", {"id": id})
         post(daemon, "/job/pause", {"id": paused})
-        for words in ("paused on request", "nowhere.invalid", "1.5 DOT on polkadot"):
+        for words in ("paused on request", "nowhere.invalid", "1.5 DOT on Polkadot"):
             page.wait_for(words)
         assert barriers(page) == []
         page.browser.execute_script("document.querySelector('.home').classList.add('stale')")

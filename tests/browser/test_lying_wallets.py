@@ -19,7 +19,7 @@ TABLE = table_of("polkadot")
 CHANGES = {**lies(TABLE, POLKADOT.genesis), **UNSEEN}
 #: A lie -> the part of the transaction that the page names, as it was signed and as it was shown.
 NAMED = {
-    "call": "call\ttransfers 500 DOT to 14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q on polkadot\tteleports 1.5 DOT from polkadot to assetHub",
+    "call": "call\ttransfers 500 DOT to 14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q on Polkadot\tteleports 1.5 DOT from Polkadot to Polkadot Asset Hub",
     "signer": "signer\t14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\t15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
     "nonce": "nonce\t9\t3",
     "era": "era\timmortal\t64 blocks",
@@ -117,4 +117,4 @@ def test_what_is_no_signed_transaction_is_refused(started: Started) -> None:
     to_the_wallet(page, f"scenario={a_transfer(daemon)}")
     answer(page, signedTransaction="0x140400071468656c")
 
-    assert_refused(page, chain, "is not a signed extrinsic of polkadot")
+    assert_refused(page, chain, "is not a signed extrinsic of Polkadot")

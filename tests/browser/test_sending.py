@@ -118,7 +118,7 @@ def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started:
 def test_a_transaction_that_the_chain_refuses_was_not_sent(started: Started) -> None:
     page, daemon, _, chain = started
     signed_once(page, daemon)
-    body = {"error": "polkadot refused it: the fee can't be paid; nothing was sent", "code": "refused"}
+    body = {"error": "Polkadot refused it: the fee can't be paid; nothing was sent", "code": "refused"}
     page.browser.execute_script(
         "const real = fetch; window.fetch = async (target, options) => String(target).includes('Broadcast')"
         f" ? new Response({json.dumps(json.dumps(body))}, {{status: 422}}) : real(target, options)"
@@ -136,11 +136,11 @@ def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(s
     page, daemon, _, chain = started
     signed_once(page, daemon)
     page.press("Send")
-    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
     page.find("a[href^='#/create/?diagramData=']")
     assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
     chain.include()
-    page.wait_for("It is in block 1004 of polkadot, not finalized yet.")
+    page.wait_for("It is in block 1004 of Polkadot, not finalized yet.")
     page.wait_for("0.0161154943 DOT")
     page.wait_for("2 events")
 
@@ -148,9 +148,9 @@ def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(s
     page.wait_for("The daemon is not responding.")
     chain.finalize()
     daemon.start()
-    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.wait_for("It is in block 1004 of Polkadot, finalized.")
     page.browser.refresh()
-    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.wait_for("It is in block 1004 of Polkadot, finalized.")
     page.wait_for("Signed by")
 
 
@@ -174,7 +174,7 @@ def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_he
         page.browser.refresh()
         page.wait_for("This tab still has the signed bytes.")
     page.press("Send it again")
-    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     assert chain.taken == [signed]
     assert "Send it again" not in page.text()
@@ -189,7 +189,7 @@ def test_a_transaction_sent_again_is_followed_although_an_answer_is_lost(started
             page.wait_for("This tab still has the signed bytes.")
         page.browser.execute_script("window.broken = true")
         page.press("Send it again")
-        page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+        page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     assert chain.taken == [signed]
 
@@ -199,7 +199,7 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
     signed = signed_once(page, daemon)
     post(daemon, "/api/chain/Broadcast", {"chain": "polkadot", "tx": signed})
     page.press("Send")
-    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     assert chain.taken == [signed]
 
@@ -228,7 +228,7 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
                 "events": [{"System": "ExtrinsicSuccess"}],
                 "arrivals": [{"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}],
             },
-            ["29\u202f000\u202f001", "0.016 DOT", "1 event", "assetHub: waiting"],
+            ["29\u202f000\u202f001", "0.016 DOT", "1 event", "Polkadot Asset Hub: waiting"],
             "Signed done|Sent done|In block done|Finalized now|Arrived later",
         ),
         (
@@ -253,7 +253,11 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
                     {"chain": "hydraDx", "state": "failed", "block_number": 78, "reason": "TooExpensive"},
                 ],
             },
-            ["assetHub: arrived in block 77", "hydraDx: failed in block 78. TooExpensive", "Go to the job"],
+            [
+                "Polkadot Asset Hub: arrived in block 77",
+                "Hydration: failed in block 78. TooExpensive",
+                "Go to the job",
+            ],
             "Signed done|Sent done|In block done|Finalized done|Arrived failed",
         ),
         (
@@ -293,11 +297,11 @@ def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     scenario = a_transfer(daemon)
     signed = sign_in_wallet(page, to_the_wallet(page, f"scenario={scenario}"))
     send(page, chain, signed)
-    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
     chain.include()
-    page.wait_for("It is in block 1004 of polkadot")
+    page.wait_for("It is in block 1004 of Polkadot")
     chain.finalize()
-    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
     told = "Sent just now: in block 1004, finalized. See what became of it."
     page.open("/#/")
@@ -307,7 +311,7 @@ def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     page.find("main a[href^='#/sign/']").click()
     page.wait_for("1. Account", f"{told} If you sign it again, you pay again.")
     page.find("main a[href^='#/tx/?chain=polkadot&hash=0x']").click()
-    page.wait_for("It is in block 1004 of polkadot, finalized.")
+    page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
 
 def test_one_step_that_was_sent_says_nothing_of_another(started: Started) -> None:
@@ -318,7 +322,7 @@ def test_one_step_that_was_sent_says_nothing_of_another(started: Started) -> Non
     first, second = (node["id"] for node in nodes if node["type"] == "action")
     payload = to_the_wallet(page, f"scenario={scenario}&node={first}")
     send(page, chain, sign_in_wallet(page, payload))
-    page.wait_for("It was sent to polkadot, and isn't in a block yet.")
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     page.open(f"/#/create/?diagramData={scenario}")
     page.wait_for("If you sign it again, you pay again.")
@@ -344,11 +348,11 @@ def test_every_transaction_of_a_scenario_has_its_own_button(page: Page, daemon: 
     page.browser.execute_script(
         "document.querySelectorAll('.transactions details').forEach(e => e.open = true)"
     )
-    page.wait_for("Writes 'the second' to the history of assetHub")
+    page.wait_for("Writes 'the second' to the history of Polkadot Asset Hub")
     links[1].click()
 
     page.wait_for("On Polkadot Asset Hub")
-    page.wait_for("Writes 'the second' to the history of assetHub")
+    page.wait_for("Writes 'the second' to the history of Polkadot Asset Hub")
 
 
 def test_a_step_that_cannot_draft_says_why_and_has_no_button(page: Page, daemon: Daemon) -> None:

@@ -212,9 +212,9 @@ def test_a_transaction_that_will_fail_is_signed_only_by_who_insists(started: Sta
     assert "Sign with Talisman" not in page.text()
     # What somebody risks who insists, with the amounts.
     page.wait_for(
-        "You risk what it moves: it teleports 1.5 DOT from polkadot to assetHub",
+        "You risk what it moves: it teleports 1.5 DOT from Polkadot to Polkadot Asset Hub",
         "You lose the fee of 0.016 DOT even if it fails in its block.",
-        "The simulation says: the sender can spend 0 DOT on polkadot",
+        "The simulation says: the sender can spend 0 DOT on Polkadot",
     )
     page.press("Sign anyway")
 
@@ -250,8 +250,8 @@ def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> Non
     with stubbed(page, answered):
         connect(page, f"scenario={a_transfer(daemon)}")
         page.wait_for(
-            "You risk 1.5 DOT on polkadot, which leaves your account.",
-            "You lose 0.5 DOT on assetHub, which is destroyed.",
+            "You risk 1.5 DOT on Polkadot, which leaves your account.",
+            "You lose 0.5 DOT on Polkadot Asset Hub, which is destroyed.",
             "You lose its fee even if it fails in its block.",
             "The simulation says: the receiver gets nothing",
         )

@@ -125,7 +125,7 @@ def test_delivery_over_the_bridge_costs_what_is_predicted(hubs: Hubs) -> None:
     native = hubs.app.assets.native(hubs.hub)
     assert credit_of(hubs.app, hubs.hub, events, native, sovereign_account_beyond(hubs.other)) == AMOUNT
     roles = {credit.role for credit in check.credits}
-    assert roles == {f"sovereign account of {hubs.other.name}", "gets the delivery fee"}
+    assert roles == {f"sovereign account of {hubs.other.title}", "gets the delivery fee"}
 
 
 @pytest.mark.parametrize(

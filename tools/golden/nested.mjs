@@ -119,7 +119,7 @@ const NESTED = [
     { XTokens: { transfer_multiasset: { asset: { V4: fungible(UP, '70000000000') }, dest: { V4: {
       interior: { X1: [{ AccountId32: { id: BOB, network: null } }] }, parents: 1,
     } }, dest_weight_limit: 'Unlimited' } } },
-  ), [DOT_5, { told: ['7 DOT', encodeAddress(BOB, 0)] }], ['on assetHub', 'on polkadot']],
+  ), [DOT_5, { told: ['7 DOT', encodeAddress(BOB, 0)] }], ['on Polkadot Asset Hub', 'on Polkadot']],
   ['swap-to-another', 'assetHub', { AssetConversion: { swap_exact_tokens_for_tokens: {
     amount_in: '25000000000', amount_out_min: '1500000', keep_alive: true, send_to: BOB,
     path: [UP, { interior: { X2: [{ PalletInstance: 50 }, { GeneralIndex: '1984' }] }, parents: 0 }],

@@ -43,17 +43,17 @@ def asset_location(
     if has_fee_currencies(table):
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} is set for the account on {chain.name}, not named by a transaction: make the transaction without {field}, then pass both to tx check and tx payload, which set it in a batch",
+            problem=f"{asset.label} is set for the account on {chain.title}, not named by a transaction: make the transaction without {field}, then pass both to tx check and tx payload, which set it in a batch",
         )
     if option is None or not names_fee_assets(table):
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} cannot be chosen on {chain.name}, whose transactions do not name a fee asset: omit it",
+            problem=f"{asset.label} cannot be chosen on {chain.title}, whose transactions do not name a fee asset: omit it",
         )
     if not asset.location:
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} has no known location on {chain.name}, by which a transaction names it",
+            problem=f"{asset.label} has no known location on {chain.title}, by which a transaction names it",
             expected="another asset",
         )
     return location_of_type(table, _inner_type(table, option), asset.location)

@@ -308,7 +308,7 @@ def _why_not(
             return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
         if signed == "ethereum message":
             return (
-                f"signature is of an Ethereum message (EIP-191, personal_sign), which {chain.name} does not accept: sign the field "
+                f"signature is of an Ethereum message (EIP-191, personal_sign), which {chain.title} does not accept: sign the field "
                 "bytes_to_sign of tx payload without a prefix (secp256k1 over its keccak-256 hash), as wallets sign a transaction of "
                 "a Polkadot chain"
             )
@@ -318,7 +318,7 @@ def _why_not(
                 "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
             )
     return (
-        f"signature {shorten(signature)} is not one of {who} for this payload on {chain.name} with {table}: "
+        f"signature {shorten(signature)} is not one of {who} for this payload on {chain.title} with {table}: "
         "pass exactly what was signed (nonce, era, tip, …, or payload), and the account that signed it"
     )
 
@@ -386,7 +386,7 @@ def read_wallet_payload(
         call = table.decode_call(call_data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            field=f"{field}.method", problem=f"is not a valid call of {chain.name}: {error}"
+            field=f"{field}.method", problem=f"is not a valid call of {chain.title}: {error}"
         ) from None
     options = SigningOptions(
         nonce=_number(given, field, "nonce"),
@@ -410,7 +410,7 @@ def _check_versions(
 ) -> None:
     if spec is not None and spec != table.spec_version:
         raise InvalidRequest(
-            f"{what} was made for runtime version {shorten(spec)}, but {chain.name} runs {table}: make a new payload and sign that"
+            f"{what} was made for runtime version {shorten(spec)}, but {chain.title} runs {table}: make a new payload and sign that"
         )
     if transaction is not None and transaction != table.transaction_version:
         raise InvalidRequest(
@@ -421,7 +421,7 @@ def _check_versions(
 def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
     if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
         raise InvalidRequest(
-            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not for {chain.name}"
+            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not for {chain.title}"
         )
 
 

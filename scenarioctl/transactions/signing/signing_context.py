@@ -56,7 +56,7 @@ async def read_signing_context(
     if block_hash not in (None, start_hash):
         raise InvalidRequest(
             field="block_hash",
-            problem=f"0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era starts",
+            problem=f"0x{block_hash.hex()} is not that of block {start} of {client.chain.title}, from which the era starts",
             expected=f"0x{start_hash.hex()}: leave it out",
         )
     return SigningOptions(
@@ -71,7 +71,7 @@ async def _read_start_hash(client: "Client", block: int, start: int, known: str 
         raise InvalidRequest(
             field="block",
             value=block,
-            problem=f"is not on {client.chain.name} yet",
+            problem=f"is not on {client.chain.title} yet",
             expected="the number of an existing block",
         )
     return _read_hash(client, found)
@@ -84,7 +84,7 @@ async def _check_alive(client: "Client", start: int, period: int, best: int) -> 
     if end <= best:
         raise InvalidRequest(
             field="block",
-            problem=f"{start} is too old: a signature with an era of {period} blocks from there was valid until block {end}, and {client.chain.name} is at {best}",
+            problem=f"{start} is too old: a signature with an era of {period} blocks from there was valid until block {end}, and {client.chain.title} is at {best}",
         )
 
 
@@ -110,12 +110,12 @@ async def _decode_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
     except (TypeError, KeyError, ValueError):
         raise InvalidRequest(
             field="nonce",
-            problem=f"is missing, and the accounts of {client.chain.name} have an unknown format: pass it with --nonce",
+            problem=f"is missing, and the accounts of {client.chain.title} have an unknown format: pass it with --nonce",
         ) from None
 
 
 def _read_hash(client: "Client", answer: Any) -> bytes:
     data = from_hex(answer)
     if data is None or len(data) != 32:
-        raise ChainUnreachable(f"{client.chain.name} returned no block hash: {shorten(answer)}")
+        raise ChainUnreachable(f"{client.chain.title} returned no block hash: {shorten(answer)}")
     return data

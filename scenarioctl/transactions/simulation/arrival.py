@@ -139,12 +139,12 @@ async def _exchanged(
     place, native = seen_from(identity, chain.para_id), seen_from(fee.identity, chain.para_id)
     table = await client.table()
     if _POOLS not in table.apis:
-        raise Inconclusive(f"{chain.name} doesn't tell what it takes of {place} for delivery")
+        raise Inconclusive(f"{chain.title} doesn't tell what it takes of {place} for delivery")
     types = [field.type_id for field in table.api_method(_POOLS, _QUOTE).inputs[:2]]
     path = [location_of_type(table, kind, text) for kind, text in zip(types, (place, native), strict=True)]
     quoted = await query_runtime_api(client, _POOLS, _QUOTE, *path, fee.amount, True)
     if quoted is None:
-        raise Inconclusive(f"{chain.name} has no pool that exchanges {place} for its delivery fee")
+        raise Inconclusive(f"{chain.title} has no pool that exchanges {place} for its delivery fee")
     paid = sum(each.amount for each in taken if each.identity == identity)
     missing = held - paid - incoming_assets(following)[identity]
     is_confirmed = abs(missing - int(quoted)) * _PRICE_CHANGE <= int(quoted)

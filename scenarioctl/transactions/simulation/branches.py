@@ -38,7 +38,7 @@ async def check_branches(trial: "Trial") -> None:
         kind = kind_of(instruction.name)
         if instruction.on_error and (kind.destroys or kind.buys):
             what = "destroys assets" if kind.destroys else "pays fees that no simulation shows"
-            unknowns.append(f"if a program fails on {chain.name}, it {what} ({instruction.name})")
+            unknowns.append(f"if a program fails on {chain.title}, it {what} ({instruction.name})")
         expected = {trial.sender, trial.beneficiary} | _only_receiver(trial.ledgers, chain)
         for who in _paid(instruction):
             if not isinstance(who, bytes) or who not in expected:
@@ -94,9 +94,9 @@ def _account_of(location: Any) -> bytes | str:
 
 def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:
     if instruction.name == "SetHints":
-        return f"if assets are trapped on {chain.name}, {who} can claim them"
+        return f"if assets are trapped on {chain.title}, {who} can claim them"
     when = "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
-    return f"{when} on {chain.name}, {who} gets what is left"
+    return f"{when} on {chain.title}, {who} gets what is left"
 
 
 def _say(who: "bytes | str", chain: "Chain") -> str:
@@ -122,7 +122,7 @@ async def pending_calls(trial: "Trial") -> AsyncIterator[tuple[bytes, "Call | No
 
 async def describe_fallbacks(trial: "Trial") -> None:
     """Say what the events tell of calls that have a fallback: which of the two ran."""
-    chain, warnings = trial.chain.name, trial.findings.warnings
+    chain, warnings = trial.chain.title, trial.findings.warnings
     for event in trial.hops[0].events:
         if str(event) == "Utility.IfElseFallbackCalled":
             error = explain_dispatch_error(await trial.table(), event.fields["main_error"])
@@ -166,4 +166,6 @@ async def check_unsupported_instructions(trial: "Trial") -> None:
                 continue
             name = "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
             said = f"executes {name} with Transact"
-        trial.findings.unknowns.append(f"a program on {chain.name} {said}, and its effects are not simulated")
+        trial.findings.unknowns.append(
+            f"a program on {chain.title} {said}, and its effects are not simulated"
+        )

@@ -21,7 +21,7 @@ async def check_competing_messages(trial: "Trial") -> None:
         shared = {what for what in touched if drawn.get(what, number) != number}
         if shared:
             trial.findings.unknowns.append(
-                f"two messages of the transaction reach {chain.name} and draw on the same {_say(shared)}: each was simulated without the other"
+                f"two messages of the transaction reach {chain.title} and draw on the same {_say(shared)}: each was simulated without the other"
             )
         drawn.update(dict.fromkeys(touched, number))
 

@@ -39,14 +39,14 @@ def check_conservation(trial: "Trial") -> None:
             continue
         for event in unread_events(hop.events):
             trial.findings.unknowns.append(
-                f"{hop.chain.name} tells of {event}, and what that moves is not known here"
+                f"{hop.chain.title} tells of {event}, and what that moves is not known here"
             )
         here = [each for each in trial.instructions if each.chain == hop.chain]
         if any(
             "Fungible" not in item["fun"] for item in brought_items((each.name, each.fields) for each in here)
         ):
             trial.findings.unknowns.append(
-                f"items that are not fungible move on {hop.chain.name}, and are not followed"
+                f"items that are not fungible move on {hop.chain.title}, and are not followed"
             )
         destroyed = _destroyed_by_programs(here)
         if not number:
@@ -81,7 +81,7 @@ class _Balance:
             burned = min(left, declared)
             if burned:
                 amount = self._amount(identity, burned)
-                said = f"destroys {amount} on {self.chain.name}"
+                said = f"destroys {amount} on {self.chain.title}"
                 self.trial.findings.lose(self.chain, "destroyed", amount, said)
             if left - burned > len(fees):
                 self._unaccounted(identity, left - burned)
@@ -127,7 +127,7 @@ class _Balance:
         Nobody may get more of it than comes, and what is missing is accounted for like that of any other.
         """
         left = {each: coming[each] - going[each] for each in {*coming, *going} if coming[each] != going[each]}
-        by_id = [each for each in left if each.startswith(f"{self.chain.name}: ")]
+        by_id = [each for each in left if each.startswith(f"{self.chain.title}: ")]
         by_place = [
             each for each in {*left} - {*by_id} if asset_at(self.trial.assets, self.chain, each) is None
         ]
@@ -139,7 +139,7 @@ class _Balance:
         where = "reaches" if self.ledger.hop.message is not None else "leaves accounts on"
         why = f", and the fees taken from it could not be computed: {self.ledger.fees_problem}"
         self.trial.findings.unknowns.append(
-            f"{self._amount(identity, value)} that {where} {self.chain.name} is credited to nobody"
+            f"{self._amount(identity, value)} that {where} {self.chain.title} is credited to nobody"
             f"{why if self.ledger.fees_problem else ': it may be lost'}"
         )
 

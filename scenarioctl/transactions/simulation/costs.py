@@ -135,10 +135,10 @@ class CostCheck:
         if payable >= fee.amount:
             return True
         if kept:
-            why = f"can spend {amount_of(asset, balance)} on {self.chain.name}: the fee of {fee.label} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
+            why = f"can spend {amount_of(asset, balance)} on {self.chain.title}: the fee of {fee.label} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
         else:
             where = f", because {amount_of(asset, locked)} is locked" if locked else ""
-            why = f"can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {fee.label}"
+            why = f"can spend only {amount_of(asset, payable)} on {self.chain.title}{where}: less than the fee of {fee.label}"
         self.findings.refusals.append(f"the sender {why}")
         return False
 
@@ -154,10 +154,10 @@ class CostCheck:
         else:
             balance = held = await free_balance(self.client, asset, self.sender)
         left = held - amount - fee
-        said = f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}"
+        said = f"{amount_of(asset, left)} would stay with the sender on {self.chain.title}, less than the existential deposit of {amount_of(asset, deposit)}"
         if balance < amount + fee:
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, but {amount_of(asset, amount + fee)} would leave{', fees included' if fee else ''}"
+                f"the sender can spend {amount_of(asset, balance)} on {self.chain.title}, but {amount_of(asset, amount + fee)} would leave{', fees included' if fee else ''}"
             )
         elif left < deposit and self.call.method.endswith("keep_alive"):
             most = amount_of(asset, max(amount - (deposit - left), 0))
@@ -183,7 +183,7 @@ async def dispatch_info(
         asset_id = None if fee_asset is None else fee_asset_id(table, client.chain, fee_asset)
         data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number), asset_id)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"the fee on {client.chain.name} could not be queried: {error}") from None
+        raise Inconclusive(f"the fee on {client.chain.title} could not be queried: {error}") from None
     size = len(data).to_bytes(4, "little")
     info: Mapping[str, Any] = await query_runtime_api(
         client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size)

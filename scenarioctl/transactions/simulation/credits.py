@@ -93,7 +93,7 @@ async def check_transfer(trial: "Trial", transfer: "Transfer") -> None:
     asset = asset or trial.recognized
     if asset is None:
         trial.findings.unknowns.append(
-            f"{transfer.asset.label} is not listed for {destination.name}, and nothing that is credited there is certain to be it: if {destination.name} has it, set its id and location in [[chains.{destination.name}.assets]]"
+            f"{transfer.asset.label} is not listed for {destination.title}, and nothing that is credited there is certain to be it: if {destination.title} has it, set its id and location in [[chains.{destination.name}.assets]]"
         )
     arrival = None if is_local or asset is None else await _compute(trial)
     ends = _ends_there(trial, transfer)
@@ -128,11 +128,11 @@ def _ends_there(trial: "Trial", transfer: "Transfer") -> bool:
     if trial.failed:
         return False
     if last.name != wanted.name:
-        trial.findings.refusals.append(f"the transfer ends on {last.name} instead of {wanted.name}")
+        trial.findings.refusals.append(f"the transfer ends on {last.title} instead of {wanted.title}")
     elif transfer.source.name == wanted.name and transfer.beneficiary == trial.sender:
         # Some pallets tell of a transfer even then, others of nothing.
         trial.findings.refusals.append(
-            f"the receiver is the sender: nothing would move on {wanted.name}, but the fee would be paid"
+            f"the receiver is the sender: nothing would move on {wanted.title}, but the fee would be paid"
         )
     else:
         return True
@@ -150,7 +150,7 @@ def _expect(
 ) -> int | None:
     """Return how much of what is *sent* should arrive, None if that isn't known; refuse a call after which another amount goes on."""
     carried = carried_amount(trial.hops[0].sent, arriving, chain)
-    should = f"{sent} should leave {trial.chain.name}{' to pay the fee' if pays else ''}, but"
+    should = f"{sent} should leave {trial.chain.title}{' to pay the fee' if pays else ''}, but"
     if carried == 0:
         trial.findings.unknowns.append(f"{should} none is seen in its message")
     # That it goes where nobody knows is told for itself.
@@ -174,12 +174,12 @@ async def _judge_credit(
         )
     elif not credit and computed is None:
         unknowns.append(
-            f"no {asset.display_name} is credited to the beneficiary on {chain.name}, and whether any should be left could not be computed"
+            f"no {asset.display_name} is credited to the beneficiary on {chain.title}, and whether any should be left could not be computed"
         )
     elif trial.recognized is not None and computed != credit and not pays:
         told = f", but {expected} should arrive" if expected is not None else ""
         unknowns.append(
-            f"{chain.name} credits {amount_of(asset, credit)} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
+            f"{chain.title} credits {amount_of(asset, credit)} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
         )
 
 
@@ -199,7 +199,7 @@ async def check_deposits(trial: "Trial") -> None:
         brings = {asset: amount for asset, amount in items if asset is not None}
         if any(asset is None for asset, _ in items):
             findings.unknowns.append(
-                f"a message brings an unlisted asset to {chain.name}, so its credit could not be checked"
+                f"a message brings an unlisted asset to {chain.title}, so its credit could not be checked"
             )
         fees = message.first("BuyExecution")
         fee_place = "" if fees is None else write_location(fees["fees"]["id"])
@@ -223,7 +223,7 @@ async def check_deposits(trial: "Trial") -> None:
             if account not in got:
                 who = format_account(account, chain.ss58_prefix)
                 findings.refusals.append(
-                    f"nothing is credited to {who} on {chain.name}, although the message names that account"
+                    f"nothing is credited to {who} on {chain.title}, although the message names that account"
                 )
 
 
@@ -262,7 +262,7 @@ def _add_steps(
         findings.add_step(chain, "arrives", asset, credit - taken)
     if credit and expected is not None and credit != expected:
         findings.warnings.append(
-            f"{amount_of(asset, expected)} should arrive on {chain.name} as computed, but its dry run credits {amount_of(asset, credit)}"
+            f"{amount_of(asset, expected)} should arrive on {chain.title} as computed, but its dry run credits {amount_of(asset, credit)}"
         )
 
 
@@ -281,13 +281,13 @@ def _judge_margin(
     key = (chain.name, identify(asset, chain))
     fees = () if arrival is None else arrival.fees
     taken = sum(fee.amount for fee in fees if (fee.chain.name, fee.identity) == key)
-    sentence = f"{asset.amount(amount)} goes along to pay the fee on {chain.name}, which is {asset.amount(taken)} now"
+    sentence = f"{asset.amount(amount)} goes along to pay the fee on {chain.title}, which is {asset.amount(taken)} now"
     if taken > amount:
         trial.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
     elif (taken + deposit) * 4 > amount * 3:
         beside = f", and the receiver's deposit of {asset.amount(deposit)}" if deposit else ""
         trial.findings.warnings.append(
-            f"{sentence}{beside}. If {chain.name} takes more than goes along, the transfer is trapped there."
+            f"{sentence}{beside}. If {chain.title} takes more than goes along, the transfer is trapped there."
         )
 
 
@@ -302,5 +302,5 @@ async def _say_no_credit(
     except Inconclusive:
         held = deposit = 0
     if computed is not None and computed.value < deposit and not held:
-        return f"{computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
-    return f"no {asset.display_name} is credited to the beneficiary on {chain.name}, although nothing fails there"
+        return f"{computed} would arrive on {chain.title}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
+    return f"no {asset.display_name} is credited to the beneficiary on {chain.title}, although nothing fails there"

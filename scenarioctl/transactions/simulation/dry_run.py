@@ -165,7 +165,7 @@ async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender
     result = effects["execution_result"]
     if "Err" in result:
         reason = explain_balance_error(table, result["Err"]["error"])
-        failure = f"{chain.name} refuses the call: {reason}"
+        failure = f"{chain.title} refuses the call: {reason}"
         return DryRunResult(chain=chain, events=_events(effects), failure=failure)
     sent = _forwarded(table, registry, chain, effects)
     return DryRunResult(chain=chain, events=_events(effects), sent=sent, spent=result["Ok"])
@@ -176,7 +176,7 @@ async def _try_charged(
 ) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
     chain, table = client.chain, await client.table()
-    where = f"the call could not be simulated on {chain.name} with its fee of {charge.label} taken"
+    where = f"the call could not be simulated on {chain.title} with its fee of {charge.label} taken"
     try:
         effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, call, charge))
         result = effects["execution_result"]
@@ -188,9 +188,9 @@ async def _try_charged(
         raise Inconclusive(f"{where}: {problem}") from None
     failure = ""
     if done.fee_error is not None:
-        failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
+        failure = f"{chain.title} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
     elif done.error is not None:
-        failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
+        failure = f"{chain.title} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
     sent = () if failure else _forwarded(table, registry, chain, effects)
     return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
 
@@ -209,7 +209,7 @@ async def _dry_run(
     effects = await query_runtime_api_result(client, "DryRunApi", method, *arguments, newer=newer)
     wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
     if not isinstance(effects, Mapping) or not wanted <= set(effects):
-        raise Inconclusive(f"the DryRunApi of {client.chain.name} answers in an unknown format")
+        raise Inconclusive(f"the DryRunApi of {client.chain.title} answers in an unknown format")
     return effects
 
 
@@ -251,7 +251,7 @@ async def try_message(clients: Clients, registry: "Registry", message: XcmMessag
         return DryRunResult(
             chain=message.origin,
             message=message,
-            unknown=f"{message.origin.name} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
+            unknown=f"{message.origin.title} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
         )
     trying = _try_export if message.request else _try_message
     return await _or_unknown(trying(clients, registry, message, destination), destination, message)
@@ -267,7 +267,7 @@ async def _try_message(
     effects = await _dry_run(client, "dry_run_xcm", origin, Encoded(message.data))
     events, error = _events(effects), _error_of(effects)
     if error is not None:
-        failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
+        failure = f"the message fails on {destination.title}: {explain_xcm_error(error)}"
         return DryRunResult(chain=destination, message=message, events=events, failure=failure)
     sent = _forwarded(await client.table(), registry, destination, effects)
     return DryRunResult(chain=destination, message=message, events=events, sent=sent)
@@ -300,9 +300,9 @@ async def refused_export(
     effects = await _dry_run(clients(hub), "dry_run_xcm", {f"V{version}": place}, request)
     error = _error_of(effects)
     if error is not None:
-        return f"the message for Ethereum fails on {hub.name}: {explain_xcm_error(error)}"
+        return f"the message for Ethereum fails on {hub.title}: {explain_xcm_error(error)}"
     if not any(str(event) in _QUEUED for event in _events(effects)):
-        return f"{hub.name} would not queue the message for Ethereum"
+        return f"{hub.title} would not queue the message for Ethereum"
     return ""
 
 

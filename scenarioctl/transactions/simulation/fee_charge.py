@@ -98,7 +98,7 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
         return await _quote_in_pool(client, currency, fee)
     if currency.number is None or currency.asset.kind == "native":
         return fee
-    chain, number = client.chain.name, currency.number
+    chain, number = client.chain.title, currency.number
     fallback = await read_storage(client, _PALLET, "AcceptedCurrencies", number)
     if fallback is None:
         raise Inconclusive(
@@ -118,7 +118,7 @@ async def _quote_in_pool(client: "Client", currency: FeeCurrency, fee: int) -> i
     )
     if answer is None:
         raise FeeRefused(
-            f"{client.chain.name} cannot take the fee in {currency.asset.label}: it has no pool with enough {client.chain.symbol} to exchange it; pay the fee in another asset"
+            f"{client.chain.title} cannot take the fee in {currency.asset.label}: it has no pool with enough {client.chain.symbol} to exchange it; pay the fee in another asset"
         )
     return int(answer)
 

@@ -30,7 +30,7 @@ async def check_inner_failures(trial: "Trial") -> None:
     for event in trial.hops[0].events:
         if str(event) not in _EXPECTED and tells_failure(event, table):
             trial.findings.refusals.append(
-                f"{trial.chain.name} accepts the call, but a part of it fails ({event})"
+                f"{trial.chain.title} accepts the call, but a part of it fails ({event})"
             )
             return
 

@@ -355,20 +355,20 @@ def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
         return _PALLET_ACCOUNTS.get(kind.id, f"account of the pallet {kind.id}")
     if kind.name == "parachain":
         known = registry.parachain(chain, int(kind.id))
-        return f"sovereign account of {f'parachain {kind.id}' if known is None else known.name}"
+        return f"sovereign account of {f'parachain {kind.id}' if known is None else known.title}"
     for other in registry.all():
         if (
             not other.is_ethereum
             and is_beyond_bridge(other, chain, registry)
             and account == sovereign_account_beyond(other)
         ):
-            return f"sovereign account of {other.name}"
+            return f"sovereign account of {other.title}"
     return ""
 
 
 def identify(asset: "Asset", chain: "Chain") -> str:
     """Return an asset as the network knows it; as its chain does if it has no location."""
-    return absolute(asset.location, chain.para_id) if asset.location else f"{chain.name}: {asset.id}"
+    return absolute(asset.location, chain.para_id) if asset.location else f"{chain.title}: {asset.id}"
 
 
 def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict[bytes, str]:

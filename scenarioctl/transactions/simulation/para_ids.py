@@ -39,13 +39,13 @@ async def check_para_ids_on_way(trial: "Trial") -> None:
         if chain is not None
     ]
     unanswered = {hop.chain.name for hop in hops if hop.unknown}
-    for name, chain in {each.name: each for each in ends}.items():
+    for chain in {each.name: each for each in ends}.values():
         facts = trust_of(chain)
         if facts is not None and not facts.partial:
             continue
         if not chain.genesis:
             findings.unknowns.append(
-                f"no genesis of {name} is known, so another chain could answer for it; set genesis in [chains.{name}]"
+                f"no genesis of {chain.title} is known, so another chain could answer for it; set genesis in [chains.{chain.name}]"
             )
             continue
         try:
@@ -54,9 +54,9 @@ async def check_para_ids_on_way(trial: "Trial") -> None:
             findings.refusals.append(str(problem))
         except Inconclusive as problem:
             # What leaves its hop open is said already.
-            if name not in unanswered:
+            if chain.name not in unanswered:
                 findings.unknowns.append(
-                    f"whether the nodes of {name} are those of the parachain {chain.para_id} could not be asked for ({problem})"
+                    f"whether the nodes of {chain.title} are those of the parachain {chain.para_id} could not be asked for ({problem})"
                 )
 
 
@@ -69,26 +69,26 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
         )
     relay = registry.relay_of(chain)
     if relay is None:
-        raise Inconclusive(f"the registry has no relay chain of {chain.name}")
+        raise Inconclusive(f"the registry has no relay chain of {chain.title}")
     head = await read_storage(clients(relay), "Paras", "Heads", chain.para_id)
     if head is None:
         raise InvalidRequest(
             field=f"chains.{chain.name}.para_id",
-            problem=f"{chain.para_id} is wrong: {relay.name} has no parachain with that id",
+            problem=f"{chain.para_id} is wrong: {relay.title} has no parachain with that id",
         )
     try:
         number, _ = decode_compact(head, _PARENT)
         block = await clients(chain).call("chain_getBlockHash", number)
     except (Refusal, ChainUnreachable, ChainRefused) as error:
         raise Inconclusive(
-            f"the block of {chain.name} that {relay.name} has could not be found: {error}"
+            f"the block of {chain.title} that {relay.title} has could not be found: {error}"
         ) from None
     if block is None:
         raise Inconclusive(
-            f"the nodes of {chain.name} don't have its block {number} yet, which {relay.name} has"
+            f"the nodes of {chain.title} don't have its block {number} yet, which {relay.title} has"
         )
     if block != f"0x{blake2b(head, digest_size=32).hexdigest()}":
         raise InvalidRequest(
             field=f"chains.{chain.name}",
-            problem=f"is not the parachain {chain.para_id} of {relay.name}: its block {number} is another one, and messages would go to another chain",
+            problem=f"is not the parachain {chain.para_id} of {relay.title}: its block {number} is another one, and messages would go to another chain",
         )

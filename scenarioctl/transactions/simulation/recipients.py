@@ -47,7 +47,7 @@ def check_strangers(trial: "Trial") -> None:
             account = entry.account
             if account in (trial.sender, trial.beneficiary):
                 continue
-            said = f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on {chain.name}, an account that the"
+            said = f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on {chain.title}, an account that the"
             if trial.transfer is not None:
                 trial.findings.refusals.append(f"{said} transfer does not name")
             elif (
@@ -62,10 +62,11 @@ def check_strangers(trial: "Trial") -> None:
 def warn_of_losses(trial: "Trial") -> None:
     """Say what leaves others than the sender."""
     for holding in trial.findings.leaves:
+        where = trial.assets.registry.title_of(holding.chain)
         if holding.role == "the beneficiary":
-            told = f"leaves the beneficiary {holding.account} on {holding.chain}"
+            told = f"leaves the beneficiary {holding.account} on {where}"
         elif holding.role != "the sender":
-            told = f"leaves {holding.account} on {holding.chain}, which is not the sender"
+            told = f"leaves {holding.account} on {where}, which is not the sender"
         else:
             continue
         trial.findings.losses.append(f"{holding.amount} {told}")
@@ -90,7 +91,7 @@ async def check_kept(trial: "Trial") -> None:
             elif not is_sender or entry.locked > max(entry.held, 0):
                 amount = amount_of(entry.asset, entry.kept)
                 whose = "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
-                said = f"{amount} of {whose} is locked on {chain.name}"
+                said = f"{amount} of {whose} is locked on {chain.title}"
                 trial.findings.lose(chain, "locked", amount, said)
 
 
@@ -105,7 +106,7 @@ def warn_of_bound(trial: "Trial") -> None:
             if amount and amount not in shown:
                 told = amount_of(trial.assets.native(chain), amount)
                 trial.findings.losses.append(
-                    f"{event} tells of {told} of the sender on {chain.name}, and no balance changes by it: it may be locked there"
+                    f"{event} tells of {told} of the sender on {chain.title}, and no balance changes by it: it may be locked there"
                 )
 
 
@@ -114,7 +115,7 @@ async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "LedgerEntr
     free, locked = (amount_of(entry.asset, value) for value in (entry.value - kept, kept))
     until = await _locked_until(trial, hop, entry.asset)
     who = format_account(entry.account, hop.chain.ss58_prefix)
-    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {hop.chain.name}: {locked} is locked {until}"
+    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {hop.chain.title}: {locked} is locked {until}"
     if trial.accepts_locked:
         trial.findings.lose(hop.chain, "locked", locked, sentence)
     else:
@@ -164,7 +165,7 @@ def check_keyless_receivers(trial: "Trial") -> None:
             # A program may name it by its place.
             is_place = chain.name in trial.named_on and entry.role.startswith("sovereign")
             if keyless and (is_place or account in trial.named) and account != confirmed:
-                said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.name} is {keyless}, and nobody holds its key: what it gets is lost"
+                said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.title} is {keyless}, and nobody holds its key: what it gets is lost"
                 if trial.confirmed:
                     findings.losses.append(said)
                 else:

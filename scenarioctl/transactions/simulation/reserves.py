@@ -47,7 +47,7 @@ def check_reserves(trial: "Trial") -> None:
             # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
             if onward.assets is None and instruction.on_error:
                 trial.findings.unknowns.append(
-                    f"an error handler on {chain.name} sends assets to another chain, and no dry run reaches it"
+                    f"an error handler on {chain.title} sends assets to another chain, and no dry run reaches it"
                 )
             for item in onward.assets or ():
                 identity, there = _identity(item, chain), onward.destination
@@ -74,9 +74,9 @@ def _check(
         hub is not None or (destination is not None and destination.is_ethereum)
     )
     if destination is None or identity is None or not is_known:
-        where = "a destination that is not in the registry" if destination is None else destination.name
+        where = "a destination that is not in the registry" if destination is None else destination.title
         findings.unknowns.append(
-            f"{origin.name} sends an asset to {where}, and it is unknown which chain backs that asset"
+            f"{origin.title} sends an asset to {where}, and it is unknown which chain backs that asset"
         )
         return
     asset = asset_at(trial.assets, destination, identity)
@@ -96,16 +96,16 @@ def _check(
             )
         if not trusted:
             findings.refusals.append(
-                f"{label} would be teleported from {origin.name} to {destination.name}, but neither of them backs it"
+                f"{label} would be teleported from {origin.title} to {destination.title}, but neither of them backs it"
             )
         return
     claimed = origin if name == "ReserveAssetDeposited" else destination
     if backing is None:
-        findings.unknowns.append(f"{label} leaves {origin.name}, but it is unknown which chain backs it")
+        findings.unknowns.append(f"{label} leaves {origin.title}, but it is unknown which chain backs it")
     elif backing != para_name(claimed):
         keeper = find_chain(registry, origin, backing)
         findings.refusals.append(
-            f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper.name if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
+            f"{label} would go from {origin.title} to {destination.title} with {claimed.title} as its reserve, but {keeper.title if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
         )
 
 
@@ -117,14 +117,14 @@ def _check_bridged(
     crossing = bridge_type(origin, destination, at_home, trial.assets.registry)
     if crossing is None:
         trial.findings.unknowns.append(
-            f"{label} leaves {origin.name} over a bridge, but it is unknown which chain backs it"
+            f"{label} leaves {origin.title} over a bridge, but it is unknown which chain backs it"
         )
         return
     is_backed_by_origin = crossing == "LocalReserve"
     if name == "ReceiveTeleportedAsset" or is_backed_by_origin != (name == "ReserveAssetDeposited"):
         keeper = origin if is_backed_by_origin else destination
         trial.findings.refusals.append(
-            f"{label} would go over a bridge from {origin.name} to {destination.name} in a form ({name}) that is wrong for an asset that {keeper.name} backs: it would be lost"
+            f"{label} would go over a bridge from {origin.title} to {destination.title} in a form ({name}) that is wrong for an asset that {keeper.title} backs: it would be lost"
         )
 
 
@@ -167,7 +167,7 @@ async def check_trusted_reserve(clients: Clients, transfer: Transfer, route: Rou
     if not await trusts(clients, transfer, trusting=source, keeper=keeper):
         raise refusal(
             transfer,
-            f"its reserve is {keeper.name}, and {source.name} doesn't accept it from there (TrustedQueryApi)",
+            f"its reserve is {keeper.title}, and {source.title} doesn't accept it from there (TrustedQueryApi)",
         )
 
 
@@ -176,9 +176,9 @@ async def require_reserve(
 ) -> None:
     """Refuse a transfer if *trusting* doesn't take *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
     if not await trusts(clients, transfer, trusting=trusting, keeper=keeper):
-        name = keeper.title if keeper.is_ethereum else keeper.name
         raise refusal(
-            transfer, f"{trusting.name} doesn't trust {name} as the reserve of it now, so it would be lost"
+            transfer,
+            f"{trusting.title} doesn't trust {keeper.title} as the reserve of it now, so it would be lost",
         )
 
 
@@ -214,7 +214,7 @@ async def _check_backing(clients: Clients, transfer: Transfer, hub: "Chain", loc
         entries = await read_storage(client, "ForeignAssets", "Reserves", key)
     except (Inconclusive, ChainUnreachable, ChainRefused) as problem:
         raise ChainUnreachable(
-            f"the reserve of {name} on {hub.name} could not be asked for ({problem})",
+            f"the reserve of {name} on {hub.title} could not be asked for ({problem})",
             advice="" if is_bridged(transfer) else "; --offline trusts the list of routes",
         ) from None
     told = [(write_location(entry["reserve"]), bool(entry["teleportable"])) for entry in entries]
@@ -227,5 +227,5 @@ async def _check_backing(clients: Clients, transfer: Transfer, hub: "Chain", loc
     )
     raise refusal(
         transfer,
-        f"its reserve on {hub.name} should be {expected or 'known'}, but {hub.name} has {named or 'none'} for it now (ForeignAssets.Reserves)",
+        f"its reserve on {hub.title} should be {expected or 'known'}, but {hub.title} has {named or 'none'} for it now (ForeignAssets.Reserves)",
     )

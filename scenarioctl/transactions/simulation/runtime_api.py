@@ -37,7 +37,7 @@ async def query_runtime_api(
 
     Only *newer* versions of the API are given the arguments of that name too.
     """
-    chain = client.chain.name
+    chain = client.chain.title
     table = await read_table(client)
     try:
         described = table.api_method(api, method)
@@ -74,9 +74,9 @@ async def query_runtime_api_result(
     """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
     answer = await query_runtime_api(client, api, method, *arguments, newer=newer)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} did not return a Result")
+        raise Inconclusive(f"{api}_{method} of {client.chain.title} did not return a Result")
     if "Err" in answer:
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} returned the error {answer['Err']}")
+        raise Inconclusive(f"{api}_{method} of {client.chain.title} returned the error {answer['Err']}")
     return answer["Ok"]
 
 
@@ -85,7 +85,7 @@ async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) ->
     try:
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"{pallet}.{entry} of {client.chain.name} could not be read: {error}") from None
+        raise Inconclusive(f"{pallet}.{entry} of {client.chain.title} could not be read: {error}") from None
 
 
 async def read_table(client: "Client") -> "RuntimeTable":
@@ -101,7 +101,7 @@ async def read_constant(client: "Client", pallet: str, name: str) -> Any:
     try:
         return (await read_table(client)).constant(pallet, name)
     except InvalidRequest as error:
-        raise Inconclusive(f"{pallet}.{name} of {client.chain.name} could not be read: {error}") from None
+        raise Inconclusive(f"{pallet}.{name} of {client.chain.title} could not be read: {error}") from None
 
 
 #: Kinds of assets that have accounts of their own, on an Asset Hub.
@@ -119,7 +119,7 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
     if asset.kind == "native":
         return (await native_balance(client, account)).spendable(keep_alive=False)
     if asset.kind not in _OF_HUBS and not asset.id.isdigit():
-        raise Inconclusive(f"the balance of {asset.label} on {client.chain.name} can't be read")
+        raise Inconclusive(f"the balance of {asset.label} on {client.chain.title} can't be read")
     if asset.kind == "erc20":
         # Held by a contract: only the runtime can look into it.
         return int(await query_runtime_api(client, "CurrenciesApi", "free_balance", int(asset.id), account))
@@ -135,10 +135,10 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
     if asset.kind == "native":
         return await _native_deposit(client)
     if asset.kind not in _OF_HUBS and not asset.id.isdigit():
-        raise Inconclusive(f"the existential deposit of {asset.label} on {client.chain.name} can't be read")
+        raise Inconclusive(f"the existential deposit of {asset.label} on {client.chain.title} can't be read")
     row = await read_details(client, asset)
     if row is None:
-        raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
+        raise Inconclusive(f"{client.chain.title} has no asset {asset.label}")
     return deposit_of(row)
 
 

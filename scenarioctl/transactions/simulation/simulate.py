@@ -91,7 +91,7 @@ async def _try(trial: Trial, costs: CostCheck | None = None) -> None:
             findings.unknowns.append(hop.unknown)
         elif hop.message is not None and hop.message.exported:
             findings.unknowns.append(
-                f"the bridge between {hop.message.origin.name} and {hop.chain.name} can't be simulated: the message was tried on {hop.chain.name} in the form in which it should arrive, minutes to hours after it is sent"
+                f"the bridge between {hop.message.origin.title} and {hop.chain.title} can't be simulated: the message was tried on {hop.chain.title} in the form in which it should arrive, minutes to hours after it is sent"
             )
     list_holdings(trial)
 

@@ -34,8 +34,8 @@ def say_trapped(
     what = describe_assets(assets, chain, event.fields["assets"])
     claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], sender, block)
     if block is None:
-        return f"{what} would be trapped on {chain.name}: nobody would receive it. {claim}"
-    return f"{what} trapped on {chain.name}: nobody received it. {claim}"
+        return f"{what} would be trapped on {chain.title}: nobody would receive it. {claim}"
+    return f"{what} trapped on {chain.title}: nobody received it. {claim}"
 
 
 def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
@@ -71,7 +71,7 @@ def describe_claim(
     place, account = split_account(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
-        name = home.name if home is not None else write_location(origin) or "its origin"
+        name = home.title if home is not None else write_location(origin) or "its origin"
         return f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
     who = "The sender" if account == sender else format_account(account, chain.ss58_prefix)
     if place == "0/Here":
@@ -79,7 +79,7 @@ def describe_claim(
         command = f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
         return f"{who} {'can' if is_tried else 'may be able to'} claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
-    where = home.name if home is not None else place or "another chain"
+    where = home.title if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"
     return f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with {sending}.send, if {where} lets accounts send messages."
 
@@ -100,7 +100,7 @@ async def check_dust(trial: "Trial") -> set[str]:
         deposit = amount_of(asset, await existential_deposit(trial.clients(chain), asset))
         amount = amount_of(asset, change.value)
         who = "the sender" if account == trial.sender else format_account(account, chain.ss58_prefix)
-        said = f"{who} loses {amount} on {chain.name}: the remaining balance is less than the existential deposit of {deposit}"
+        said = f"{who} loses {amount} on {chain.title}: the remaining balance is less than the existential deposit of {deposit}"
         if account == trial.sender:
             lost.add(asset.id)
             findings.lose(chain, "dust", amount, said)
@@ -112,7 +112,7 @@ async def check_dust(trial: "Trial") -> set[str]:
     )
     if closed:
         findings.losses.append(
-            f"the transaction closes the sender's account on {chain.name}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
+            f"the transaction closes the sender's account on {chain.title}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
         )
     return lost
 

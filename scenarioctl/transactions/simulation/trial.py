@@ -59,7 +59,7 @@ class Trial:
     recognized: "Asset | None" = None
 
     def __post_init__(self) -> None:
-        self.chain.account_format.check(self.sender, chain=self.chain.name, field="sender")
+        self.chain.account_format.check(self.sender, chain=self.chain.title, field="sender")
 
     @property
     def beneficiary(self) -> bytes | None:

@@ -36,14 +36,14 @@ def explain_overweight(table: "RuntimeTable", chain: "Chain", info: Mapping[str,
     try:
         limits = table.constant("System", "BlockWeights")["per_class"][str(info["class"]).lower()]
     except (InvalidRequest, KeyError):
-        raise Inconclusive(f"the weight limit of a transaction on {chain.name} could not be read") from None
+        raise Inconclusive(f"the weight limit of a transaction on {chain.title} could not be read") from None
     limit, weight = limits["max_extrinsic"], info["weight"]
     if limit is None:
         return ""
     if weight["ref_time"] > limit["ref_time"]:
-        return f"the transaction is too heavy for a block of {chain.name}: it takes {_seconds(weight)} of computing time, and the limit of a transaction is {_seconds(limit)}. Split it"
+        return f"the transaction is too heavy for a block of {chain.title}: it takes {_seconds(weight)} of computing time, and the limit of a transaction is {_seconds(limit)}. Split it"
     if weight["proof_size"] > limit["proof_size"]:
-        return f"the transaction is too heavy for a block of {chain.name}: its proof takes {weight['proof_size']} bytes, and the limit of a transaction is {limit['proof_size']}. Split it"
+        return f"the transaction is too heavy for a block of {chain.title}: its proof takes {weight['proof_size']} bytes, and the limit of a transaction is {limit['proof_size']}. Split it"
     return ""
 
 
@@ -61,7 +61,7 @@ async def explain_bound(
     named = _names_weight(await client.table(), call)
     if spent is None and not named:
         return ""
-    why = f"the fee on {client.chain.name} is at most {fee.label}"
+    why = f"the fee on {client.chain.title} is at most {fee.label}"
     if named:
         why += ", for the weight or gas that the call names"
     try:

@@ -78,7 +78,7 @@ def expect_arrivals(messages: Sequence[SentMessage], *, is_followed: bool) -> li
     for message in messages:
         reason = ""
         if message.place.startswith("2/GlobalConsensus("):
-            reason = f"It crosses the bridge to {message.chain or message.place}, which takes minutes to hours, and isn't followed there."
+            reason = f"It crosses the bridge to {message.title or message.place}, which takes minutes to hours, and isn't followed there."
         elif not message.chain:
             reason = f"It went to {message.place}, which is not a chain of the registry."
         elif not message.id:
@@ -88,7 +88,7 @@ def expect_arrivals(messages: Sequence[SentMessage], *, is_followed: bool) -> li
         found.append(_arrival(message.chain or message.place, message.id, reason))
         found[-1]["receivers"] = list(message.receivers)
         found += [
-            _arrival(each, "", f"It goes on from {message.chain}, and that way isn't followed.")
+            _arrival(each, "", f"It goes on from {message.title}, and that way isn't followed.")
             for each in message.onward
         ]
     return found
@@ -127,7 +127,7 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
                 **arrival,
                 "state": "unknown",
                 "settled": True,
-                "reason": f"It was sent too long ago to be looked for in the blocks of {client.chain.name}.",
+                "reason": f"It was sent too long ago to be looked for in the blocks of {client.chain.title}.",
             }
         first = max(heads.best - back, 1)
     searched = arrival.get("searched", first - 1)
@@ -151,7 +151,7 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
     if known["searched"] - first >= MOST:
         known["state"], known["settled"] = "unknown", True
         known["reason"] = (
-            f"No block of {client.chain.name} from {first} to {known['searched']} has executed it."
+            f"No block of {client.chain.title} from {first} to {known['searched']} has executed it."
         )
     return known
 
@@ -258,7 +258,7 @@ def _find_outcome(
             trapped.append(event)
         if event.pallet != "MessageQueue" or not isinstance(event.fields, Mapping):
             continue
-        name = place.chain.name
+        name = place.chain.title
         # Anybody can give a message this id, but not send it in the name of the chain.
         if message_id(event.fields.get("id")) == id and event.fields.get("origin") == place.origin():
             if event.name == "Processed" and event.fields["success"]:
@@ -379,11 +379,11 @@ async def try_claim(
     if result.failure or result.unknown:
         return result
     if any(event.pallet == trap.event.pallet and event.name == "AssetsTrapped" for event in result.events):
-        return replace(result, failure=f"{chain.name} traps assets again")
+        return replace(result, failure=f"{chain.title} traps assets again")
     if claimed:
         return result
     # The same assets in the name of the same account, whose origin has its network once and once not.
-    return replace(result, failure=f"{chain.name} takes them from another entry of the trap")
+    return replace(result, failure=f"{chain.title} takes them from another entry of the trap")
 
 
 def _is_proven(table: "RuntimeTable", event: "Event") -> bool:

@@ -66,6 +66,8 @@ class SentMessage:
 
     #: Name of the chain that it goes to; empty if that is none of the registry.
     chain: str
+    #: What people call that chain; empty as well.
+    title: str = ""
     #: Where it goes, as text.
     place: str
     #: 0x hex: what `MessageQueue.Processed` calls it there.  It is the topic of the message, else its hash.
@@ -85,6 +87,7 @@ def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event])
         passed = list(walk_program(event.fields["message"], registry, chain=destination, origin=chain))
         yield SentMessage(
             chain=destination.name if destination is not None else "",
+            title=destination.title if destination is not None else "",
             place=place or "an unnamed location",
             id=message_id(event.fields.get("message_id")),
             onward=_onward(passed, destination),
@@ -96,8 +99,10 @@ def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event])
     for event in events:
         if str(event) == "ParachainSystem.UpwardMessageSent":
             relay = find_chain(registry, chain, "")
-            name = relay.name if relay is not None else ""
-            yield SentMessage(chain=name, place="1/Here", id=message_id(event.fields["message_hash"]))
+            name, title = (relay.name, relay.title) if relay is not None else ("", "")
+            yield SentMessage(
+                chain=name, title=title, place="1/Here", id=message_id(event.fields["message_hash"])
+            )
         elif str(event) == "XcmpQueue.XcmpMessageSent":
             yield SentMessage(
                 chain="",
@@ -351,7 +356,7 @@ def read_block(client: "Client", answer: Any, block_hash: str) -> tuple[int, lis
     number = client.check_header(block.get("header"), block_hash)
     if block["header"]["extrinsicsRoot"] not in extrinsics_roots([each for each in data if each is not None]):
         raise ChainUnreachable(
-            f"{client.endpoint} returned other transactions for block {number} of {client.chain.name} than the block has"
+            f"{client.endpoint} returned other transactions for block {number} of {client.chain.title} than the block has"
         )
     return number, extrinsics
 

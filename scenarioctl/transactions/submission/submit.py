@@ -73,7 +73,7 @@ def explain_node_error(chain: "Chain", error: "NodeError") -> str:
     """Return why *chain* does not take a transaction, in one sentence with the node's own words at its end."""
     data = error.data if isinstance(error.data, str) else "" if error.data is None else json.dumps(error.data)
     said = ": ".join(part for part in (error.message, data) if part)[:400]
-    return f"{chain.name} refused the transaction, {meaning_of(said, error.number)} (the node said {said!r}, {error.number})"
+    return f"{chain.title} refused the transaction, {meaning_of(said, error.number)} (the node said {said!r}, {error.number})"
 
 
 def meaning_of(said: str, number: object = None) -> str:
@@ -115,13 +115,13 @@ class Submission:
 
     async def send(self) -> tuple[str, ...]:
         """Send it, and return what is to be known besides."""
-        self.tell(f"sending {self.hash} to {self.client.chain.name}")
+        self.tell(f"sending {self.hash} to {self.client.chain.title}")
         try:
             answer = await self.client.submit("author_submitExtrinsic", self.hex)
         except NodeError as error:
             if error.number == ALREADY_IMPORTED:
                 await self.taken()
-                return (f"{self.client.chain.name} already has it in its pool; it was not sent again",)
+                return (f"{self.client.chain.title} already has it in its pool; it was not sent again",)
             raise self._refused(explain_node_error(self.client.chain, error)) from None
         except ChainUnreachable as error:
             self._lost(error)
@@ -136,7 +136,7 @@ class Submission:
         """Send it, and return the hash of the block that holds it, and what is to be known besides."""
         chain = self.client.chain
         deadline = time.monotonic() + seconds
-        self.tell(f"sending {self.hash} to {chain.name}")
+        self.tell(f"sending {self.hash} to {chain.title}")
         state, value, block = "", None, ""
         try:
             updates = self.client.subscribe(
@@ -158,7 +158,7 @@ class Submission:
             if error.number != ALREADY_IMPORTED:
                 raise self._refused(explain_node_error(chain, error)) from None
             await self.taken()
-            note = f"{chain.name} already has it in its pool; it was not sent again"
+            note = f"{chain.title} already has it in its pool; it was not sent again"
             return await self._find(until, deadline, seconds), (note,)
         except ChainUnreachable as error:
             if not state:
@@ -171,9 +171,9 @@ class Submission:
             return block, ()
         if block:
             raise self._unseen(
-                f"is in block {block} of {chain.name}, which was not finalized", seconds, block=block
+                f"is in block {block} of {chain.title}, which was not finalized", seconds, block=block
             )
-        raise self._unseen(f"was sent but was in no block of {chain.name}", seconds)
+        raise self._unseen(f"was sent but was in no block of {chain.title}", seconds)
 
     async def _find(self, until: str, deadline: float, seconds: float) -> str:
         """Return the hash of the block that holds it, looking through those after the one it was sent at."""
@@ -198,16 +198,16 @@ class Submission:
                     following = max(following, last + 1)
         except (ChainUnreachable, ChainRefused) as error:
             raise ChainUnreachable(
-                f"the transaction {self.hash} was sent to {self.client.chain.name}, then the connection was lost "
+                f"the transaction {self.hash} was sent to {self.client.chain.title}, then the connection was lost "
                 f"({error}): {self._look()}",
                 details={"hash": self.hash},
             ) from None
         found_in_none = "was in no finalized block" if final else "was sent but was in no block"
-        raise self._unseen(f"{found_in_none} of {self.client.chain.name}", seconds)
+        raise self._unseen(f"{found_in_none} of {self.client.chain.title}", seconds)
 
     def _unfortunate(self, state: str, value: Any) -> NoReturn:
         """End with what a last state other than a block means."""
-        chain = self.client.chain.name
+        chain = self.client.chain.title
         if state == "usurped":
             raise self._refused(
                 f"{chain} took {value} instead of the transaction {self.hash}: that one has the same sender and nonce, and a higher tip"
@@ -236,7 +236,7 @@ class Submission:
 
     def _lost(self, error: ChainUnreachable) -> NoReturn:
         raise ChainUnreachable(
-            f"{self.client.chain.name} did not answer, so the transaction {self.hash} may or may not have been sent ({error}): {self._look()}",
+            f"{self.client.chain.title} did not answer, so the transaction {self.hash} may or may not have been sent ({error}): {self._look()}",
             details={"hash": self.hash},
         ) from None
 

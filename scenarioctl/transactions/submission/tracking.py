@@ -154,7 +154,7 @@ async def confirm_final(
         if there.state is SentState.FINALIZED:
             return replace(transaction, effects=json.dumps({**effects, "asked": 2 if told else 1})), ()
         if time.monotonic() > until:
-            doubt = f"{client.endpoint} says that block {number} of {client.chain.name} is final, and {second.endpoint} that it isn't yet."
+            doubt = f"{client.endpoint} says that block {number} of {client.chain.title} is final, and {second.endpoint} that it isn't yet."
             return replace(transaction, state=SentState.IN_BLOCK), (doubt,)
         await asyncio.sleep(_PAUSE)
 

@@ -50,7 +50,7 @@ def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -
     what = _what_it_is(table, data)
     if what:
         raise InvalidRequest(
-            field="tx", value=data, problem=f"is not a signed extrinsic of {chain.name}: {what}"
+            field="tx", value=data, problem=f"is not a signed extrinsic of {chain.title}: {what}"
         )
 
 
@@ -104,12 +104,12 @@ def decode_for_chain(
         for other, its_table in others():
             if _is_of(other, its_table, data):
                 raise InvalidRequest(
-                    field="tx", problem=f"is signed for {other.name}, not for {chain.name}"
+                    field="tx", problem=f"is signed for {other.title}, not for {chain.title}"
                 ) from None
         raise InvalidRequest(
             field="tx",
             value=data,
-            problem=f"is not a valid signed extrinsic of {chain.name} ({table}): {error}",
+            problem=f"is not a valid signed extrinsic of {chain.title} ({table}): {error}",
         ) from None
 
 
@@ -160,7 +160,7 @@ def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) 
     if signed.nonce < standing.nonce:
         raise Conflict(
             field="nonce",
-            problem=f"{signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or another one with this nonce, is in a block of {chain.name}; nothing was sent",
+            problem=f"{signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or another one with this nonce, is in a block of {chain.title}; nothing was sent",
         )
     if signed.nonce > standing.nonce:
         missing = (
@@ -253,15 +253,15 @@ async def check_signature(
     """
     chain = client.chain
     if signed.account is None or not signed.scheme:
-        return f"the signature was not checked, because its type or its signer is unknown: {chain.name} will check it"
+        return f"the signature was not checked, because its type or its signer is unknown: {chain.title} will check it"
     check = _SignatureCheck(client=client, table=table, signed=signed, number=standing.number)
     await check.prepare(1)
     hashes: tuple[bytes | None, ...] = (_digest(chain, table) if signed.mode else None,)
     if signed.mode and hashes == (None,):
-        return f"the signature was not checked, because it commits to a metadata hash that cannot be computed: {chain.name} will check it"
+        return f"the signature was not checked, because it commits to a metadata hash that cannot be computed: {chain.title} will check it"
     era = decode_era(signed.era)
     if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
-        return f"the signature was not checked, because the node does not know the block that its era starts from: {chain.name} will check it"
+        return f"the signature was not checked, because the node does not know the block that its era starts from: {chain.title} will check it"
     try:
         if await aside(check.fits, hashes):
             return ""
@@ -270,7 +270,7 @@ async def check_signature(
             if await aside(check.fits, hashes[-1:]):
                 return ""
     except InvalidRequest as error:
-        return f"the signature was not checked ({error}): {chain.name} will check it"
+        return f"the signature was not checked ({error}): {chain.title} will check it"
     await check.prepare(1 + _EXPIRED_ERAS)
     raise InvalidRequest(await aside(_why_bad, check, hashes, data, others))
 
@@ -303,17 +303,17 @@ def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: byt
             if _fits(signed, payload):
                 return (
                     f"tx has expired: it was signed for the {era[0]} blocks from {birth} to {birth + era[0] - 1}, but "
-                    f"{chain.name} is at {check.number}: {_ANEW}"
+                    f"{chain.title} is at {check.number}: {_ANEW}"
                 )
     for other, its_table in others():
         # Its runtime as it is known here, or, where chains share one, the connected chain's.
         if other.name != chain.name and any(_is_of(other, each, data) for each in (its_table, table)):
-            return f"tx is signed for {other.name}, not for {chain.name}"
+            return f"tx is signed for {other.title}, not for {chain.title}"
         if other.name == chain.name and _is_of(other, its_table, data):
-            return f"tx is signed for the runtime {its_table}, but {chain.name} runs {table} now: {_ANEW}"
+            return f"tx is signed for the runtime {its_table}, but {chain.title} runs {table} now: {_ANEW}"
     return (
         f"tx has a wrong signature: {format_account(account, chain.ss58_prefix)} did not sign this transaction for "
-        f"{chain.name} with {table} (perhaps another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
+        f"{chain.title} with {table} (perhaps another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
     )
 
 

@@ -78,7 +78,7 @@ class OmnipoolState:
 
     def __init__(self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]") -> None:
         if "Omnipool" not in table.pallets or "Router" not in table.pallets:
-            raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool")
+            raise InvalidRequest(f"{client.chain.title} runs {table}, which has no Omnipool")
         self._client = client
         self._table = table
         self._at = at
@@ -176,7 +176,7 @@ class OmnipoolState:
 
     @property
     def _chain(self) -> str:
-        return self._client.chain.name
+        return self._client.chain.title
 
     # Reading
 

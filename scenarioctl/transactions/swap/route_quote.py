@@ -75,13 +75,13 @@ class RouterDryRun:
             )
         except (ChainRefused, InvalidRequest) as error:
             raise ChainRefused(
-                f"{self._client.chain.name} cannot dry-run {format_route(hops)}: {error}",
+                f"{self._client.chain.title} cannot dry-run {format_route(hops)}: {error}",
                 advice=f"; {GIVE_MINIMUM}",
             ) from None
         received = _read_dry_run(self._table, answer)
         if isinstance(received, str):
             raise ChainRefused(
-                f"{self._client.chain.name} refuses {format_route(hops)} in a dry run: {received}"
+                f"{self._client.chain.title} refuses {format_route(hops)} in a dry run: {received}"
             )
         return received
 

@@ -246,12 +246,10 @@ def check_omnipool_trade(table: "RuntimeTable", hop: RouteHop, amount: int | Non
 def _check_swap(swap: Swap) -> tuple[int, int]:
     chain = swap.chain
     if chain.role != "dex":
-        raise InvalidRequest(f"{chain.name} has no exchange, expected a chain like hydraDx")
+        raise InvalidRequest(f"{chain.title} has no exchange, expected a chain like hydraDx")
     for name, asset in (("asset_in", swap.asset_in), ("asset_out", swap.asset_out)):
         if asset.chain != chain.name or not asset.id.isdigit():
-            raise InvalidRequest(
-                field=name, problem=f"{asset.label} of {asset.chain} is not an asset of {chain.name}"
-            )
+            raise InvalidRequest(field=name, problem=f"{asset.label} is not an asset of {chain.title}")
     if swap.asset_in.id == swap.asset_out.id:
         raise InvalidRequest(
             field="asset_out", problem=f"{swap.asset_out.label} is the asset sold", expected="another one"

@@ -46,7 +46,7 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
     if not source.consensus or not destination.consensus:
         raise refusal(
             transfer,
-            f"the relay chain of {source.name} is {source.relay or 'not known'} and that of {destination.name} is {destination.relay or 'not known'}, and no bridge between the two is known",
+            f"the relay chain of {source.title} is {source.relay or 'not known'} and that of {destination.title} is {destination.relay or 'not known'}, and no bridge between the two is known",
         )
     if not is_beyond_bridge(source, destination, registry):
         if destination.is_ethereum:
@@ -54,9 +54,10 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
                 # In one signature, by way of the Asset Hub.
                 return
             raise refusal(
-                transfer, f"only assetHub and hydraDx send assets to Ethereum{send_first(transfer, registry)}"
+                transfer,
+                f"only Polkadot Asset Hub and Hydration send assets to Ethereum{send_first(transfer, registry)}",
             )
-        hubs = [hub.name for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
+        hubs = [hub.title for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
         raise refusal(
             transfer,
             f"the bridge between {source.consensus} and {destination.consensus} joins only their Asset Hubs. Make it separate transfers by way of {' and '.join(hubs)}",
@@ -71,7 +72,7 @@ def send_first(transfer: Transfer, registry: "Registry") -> str:
     identity = across(absolute(transfer.asset.location, source.para_id), source.consensus, hub.consensus)
     if find_row(hub.name, transfer.destination.name, seen_from(identity, hub.para_id)) is None:
         return ""
-    return ". Send it to assetHub first, and from there in a second transaction"
+    return ". Send it to Polkadot Asset Hub first, and from there in a second transaction"
 
 
 def bridge_type(

@@ -57,12 +57,12 @@ def build_transfer(
         if transfer.xcm_version is not None:
             raise InvalidRequest(
                 field="xcm_version",
-                problem=f"{transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.name}",
+                problem=f"{transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.title}",
             )
         return _build_local(transfer, table)
     if transfer.remote_fee_asset is not None and beside is None:
         raise InvalidRequest(
-            f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on {transfer.destination.name} is not known, expected an amount"
+            f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on {transfer.destination.title} is not known, expected an amount"
         )
     settled = beside is not None or fee_accepted
     route = find_route(transfer, assets, fee_settled=settled)
@@ -85,7 +85,7 @@ def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
     """Return what the last hop may cost.  Too little is TooExpensive there, more than arrives NotHoldingFees."""
     decimals = transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
     symbol = transfer.asset.display_name
-    ends = f"{transfer.source.name} to {transfer.destination.name}"
+    ends = f"{transfer.source.title} to {transfer.destination.title}"
     if transfer.amount < 10**decimals:
         raise InvalidRequest(
             field="amount",
@@ -103,14 +103,14 @@ def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
     if asset.kind == UNLISTED:
         raise InvalidRequest(
             field="assetid",
-            problem=f"{asset.id} is not listed for {asset.chain}, so no call within {asset.chain} can name it. Set it in [[chains.{asset.chain}.assets]]",
+            problem=f"{asset.id} is not listed for {chain.title}, so no call within {chain.title} can name it. Set it in [[chains.{asset.chain}.assets]]",
         )
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
     if transfer.allow_death:
         method = _CLOSING.get(asset.kind, "transfer")
     if not table.has_call(pallet, method):
         raise InvalidRequest(
-            f"{asset.display_name} cannot be sent within {chain.name}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+            f"{asset.display_name} cannot be sent within {chain.title}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
     arguments: dict[str, Any] = {
         receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
@@ -152,9 +152,9 @@ def _local_warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...
     if deposit is not None and transfer.amount < deposit and not transfer.receiver_holds:
         # A contract may hold any amount.
         if not transfer.accept_loss and asset.kind != "erc20":
-            why = f"an account on {chain.name} that holds less than the existential deposit of {asset.amount(deposit)} can't receive it"
+            why = f"an account on {chain.title} that holds less than the existential deposit of {asset.amount(deposit)} can't receive it"
             raise below_least(transfer, deposit, why)
         warnings.append(
-            f"The amount is below the existential deposit of {asset.amount(deposit)} on {chain.name}. An account that holds none yet can't receive it."
+            f"The amount is below the existential deposit of {asset.amount(deposit)} on {chain.title}. An account that holds none yet can't receive it."
         )
     return tuple(warnings)

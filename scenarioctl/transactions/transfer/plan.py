@@ -41,7 +41,7 @@ def choose_xcm_version(
     if wanted not in known:
         raise InvalidRequest(
             field="xcm_version",
-            problem=f"{wanted} is not supported by both {transfer.source.name} and {transfer.destination.name}",
+            problem=f"{wanted} is not supported by both {transfer.source.title} and {transfer.destination.title}",
             expected=f"one of: {', '.join(map(str, sorted(known)))}",
         )
     return wanted

@@ -68,8 +68,8 @@ def check_request(transfer: Transfer) -> None:
     if transfer.asset.chain != transfer.source.name:
         raise InvalidRequest(
             field="asset",
-            problem=f"{transfer.asset.label} is an asset of {transfer.asset.chain}",
-            expected=f"one of the source {transfer.source.name}",
+            problem=f"{transfer.asset.label} is not an asset of {transfer.source.title}",
+            expected="one of its assets",
         )
     _check_remote_fee_asset(transfer)
 
@@ -81,13 +81,13 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
     if transfer.is_local:
         raise InvalidRequest(
             field="remote_fee_asset",
-            problem=f"{asset.label} is only for transfers between two chains: leave it out within {transfer.source.name}",
+            problem=f"{asset.label} is only for transfers between two chains: leave it out within {transfer.source.title}",
         )
     if asset.chain != transfer.source.name:
         raise InvalidRequest(
             field="remote_fee_asset",
-            problem=f"{asset.label} is an asset of {asset.chain}",
-            expected=f"one of the source {transfer.source.name}",
+            problem=f"{asset.label} is not an asset of {transfer.source.title}",
+            expected="one of its assets",
         )
     sent = transfer.asset
     if asset.id == sent.id or not set(_identities(transfer.source, asset)).isdisjoint(
@@ -131,7 +131,7 @@ def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequ
     """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about options."""
     kind = OnlyChecked if advice == BY_CHECK else InvalidRequest
     return kind(
-        f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}",
+        f"{transfer.asset.display_name} cannot be sent from {transfer.source.title} to {transfer.destination.title}: {reason}",
         advice=advice,
     )
 

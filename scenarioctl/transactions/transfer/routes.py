@@ -97,7 +97,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     _check_row(transfer, route, arriving)
     if not fee_settled and transfer.destination.is_ethereum:
-        reason = f"only a connection to {(route.via or transfer.source).name} tells what it takes for delivery to Ethereum"
+        reason = f"only a connection to {(route.via or transfer.source).title} tells what it takes for delivery to Ethereum"
         if route.via is not None:
             # What doesn't go on becomes the sender's, whom no scenario names.
             raise refusal(transfer, reason, advice="; use xcm asset-transfer without --offline")
@@ -107,12 +107,12 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     if is_bridged(transfer) and pays_with_itself(transfer):
         raise only_connected(
             transfer,
-            f"only a connection to {transfer.destination.name} tells what it takes for executing the message in {transfer.asset.display_name}",
+            f"only a connection to {transfer.destination.title} tells what it takes for executing the message in {transfer.asset.display_name}",
         )
     if arriving is not None and arriving.pays_fees is False:
         raise refusal(
             transfer,
-            f"{transfer.destination.name} is not known to accept fees in {arriving.label}, and would trap the whole transfer if it doesn't",
+            f"{transfer.destination.title} is not known to accept fees in {arriving.label}, and would trap the whole transfer if it doesn't",
             advice=advise_remote_fee(transfer, assets),
         )
     return route
@@ -131,12 +131,12 @@ def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> Non
         raise InvalidRequest(field=named, problem=f"can't go along: {error.statement}") from None
     if assets.counterpart(fee_asset, destination) is None:
         raise InvalidRequest(
-            field=named, problem=f"can't go along: {destination.name} is not known to list it"
+            field=named, problem=f"can't go along: {destination.title} is not known to list it"
         )
     if route.via is not None or fee_route.way != route.way:
         raise InvalidRequest(
             field=named,
-            problem=f"can't go along with {transfer.asset.display_name}: from {transfer.source.name} to {destination.name} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}",
+            problem=f"can't go along with {transfer.asset.display_name}: from {transfer.source.title} to {destination.title} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}",
             expected="one hop of the same type",
         )
 
@@ -200,7 +200,7 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     for chain in (source, destination):
         # Two of them under one relay chain: the messages would go to the first.
         if chain.role == "asset_hub" and chain != registry.asset_hub(chain):
-            raise refusal(transfer, f"the Asset Hub of {chain.relay} is {hub.name}, not {chain.name}")
+            raise refusal(transfer, f"the Asset Hub of {chain.relay} is {hub.title}, not {chain.title}")
     return hub
 
 
@@ -271,7 +271,7 @@ def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
 def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
     """Return that the facts don't say whether runtimes accept the ways *asked*; "" if they say so, or there is none."""
     ends = (transfer.source, transfer.destination)
-    unread = [chain.name for chain in ends if is_judged_by_runtime(chain)]
+    unread = [chain.title for chain in ends if is_judged_by_runtime(chain)]
     if not asked or not unread:
         return ""
     several = len(unread) > 1
@@ -280,11 +280,11 @@ def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
 
 def _say_over(routes: tuple[Route, ...]) -> str:
     """Return over which chain the only way goes; "" if it goes over none."""
-    return f", and it goes there only over {routes[0].via.name}" if routes and routes[0].via else ""
+    return f", and it goes there only over {routes[0].via.title}" if routes and routes[0].via else ""
 
 
 def _say_unknown_facts(chain: "Chain") -> str:
-    reason = f"the assets that {chain.name} accepts from other chains are not known"
+    reason = f"the assets that {chain.title} accepts from other chains are not known"
     if chain.role == "dex":
         return f'{reason} (role = "dex" tells them of Hydration only: para_id {HYDRATION_PARA_ID} under Polkadot, or spec_name = "{HYDRATION_SPEC_NAME}")'
     return reason
@@ -314,7 +314,7 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     if is_bridged(transfer):
         raise refusal(transfer, "it is not one of the assets that two sources say cross the bridge")
     if arriving is None:
-        reason = f"{transfer.destination.name} is not known to list it, and would trap it if it doesn't"
+        reason = f"{transfer.destination.title} is not known to list it, and would trap it if it doesn't"
     elif row is not None and row.proof != "none":
         reason = f"only {' and '.join(row.sources)} lists it on both chains, and two sources have to agree"
     else:
@@ -365,10 +365,10 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     if is_bridged(transfer):
         if destination.is_ethereum and not is_beyond_bridge(source, destination, registry):
             return (
-                f"only assets of Ethereum go from {source.name} to Ethereum{send_first(transfer, registry)}"
+                f"only assets of Ethereum go from {source.title} to Ethereum{send_first(transfer, registry)}"
             )
         if destination.is_ethereum:
-            return f"{source.name} and Ethereum have no reserve for it that the other one accepts"
+            return f"{source.title} and Ethereum have no reserve for it that the other one accepts"
         return "neither of the two Asset Hubs accepts the other as its reserve"
     sending, receiving = trust_of(source), trust_of(destination)
     holds_only_its_own = (
@@ -378,11 +378,11 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         and seen_from(identity_of(transfer), destination.para_id) != receiving.native
     )
     if holds_only_its_own:
-        return f"{destination.name} holds only {destination.symbol}"
+        return f"{destination.title} holds only {destination.symbol}"
     undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
     if undecided is not None:
         chain, item = undecided
-        return f"it goes there only by teleport, and {chain.name} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
+        return f"it goes there only by teleport, and {chain.title} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
     reserve = reserve_of(transfer, registry)
     if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
@@ -393,9 +393,9 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         teleport = (
             ""
             if sending is None or sending.sends_teleports
-            else f", and {source.name} allows no teleport of it"
+            else f", and {source.title} allows no teleport of it"
         )
-        return f"{destination.name} does not accept {source.name} as its reserve, so it would be lost on arrival (UntrustedReserveLocation){teleport}"
+        return f"{destination.title} does not accept {source.title} as its reserve, so it would be lost on arrival (UntrustedReserveLocation){teleport}"
     if reserve == destination:
-        return f"its reserve is {destination.name}, and {source.name} does not accept it from there"
-    return f"its reserve is {reserve.name}, and no route over {reserve.name} is known"
+        return f"its reserve is {destination.title}, and {source.title} does not accept it from there"
+    return f"its reserve is {reserve.title}, and no route over {reserve.title} is known"

@@ -32,7 +32,7 @@ def transfer_warnings(plan: Plan, assets: "Assets") -> tuple[str, ...]:
     warnings = []
     if arriving is None:
         warnings.append(
-            f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}. If it doesn't, the transfer is trapped there."
+            f"{transfer.destination.title} is not known to list asset {transfer.asset.label} of {transfer.source.title}. If it doesn't, the transfer is trapped there."
         )
     else:
         warnings += _small_amount(plan, assets, arriving)
@@ -43,13 +43,13 @@ def transfer_warnings(plan: Plan, assets: "Assets") -> tuple[str, ...]:
         if needs_native and not plan.sufficient and (not _brings_native(plan) or is_bridged(transfer)):
             destination = transfer.destination
             warnings.append(
-                f"An account that holds no {destination.symbol} on {destination.name} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
+                f"An account that holds no {destination.symbol} on {destination.title} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
             )
         # What another asset pays for was asked for its deposit.
         if plan.beside is None and _may_take_deposit(transfer, arriving):
             destination = transfer.destination
             warnings.append(
-                f"A receiver who holds no {arriving.display_name} on {destination.name} yet may have to pay a deposit of 1.1 {destination.symbol} there. If they can't, the transfer is trapped there."
+                f"A receiver who holds no {arriving.display_name} on {destination.title} yet may have to pay a deposit of 1.1 {destination.symbol} there. If they can't, the transfer is trapped there."
             )
     return (*warnings, *_fee_warnings(transfer, fee_settled=plan.fee_settled))
 
@@ -90,17 +90,17 @@ def _small_amount(plan: Plan, assets: "Assets", arriving: "Asset") -> list[str]:
     least = fees + max(kept, 1)
     if transfer.amount >= least:
         return []
-    held = f"the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}"
+    held = f"the existential deposit of {arriving.amount(deposit)} on {transfer.destination.title}"
     # A contract may hold any amount.
     is_sure = arriving.kind != "erc20" and (expected is not None or transfer.amount < kept)
     if is_sure and not transfer.accept_loss:
-        why = f"the fees on the way to {transfer.destination.name} are more"
+        why = f"the fees on the way to {transfer.destination.title} are more"
         if kept:
             after = "" if transfer.amount < kept else "after fees, "
             why = f"{after}it is below {held}, and what arrives would be lost"
         raise below_least(transfer, least, why)
     if not kept:
-        return [f"The fees on the way to {transfer.destination.name} can be more than the amount."]
+        return [f"The fees on the way to {transfer.destination.title} can be more than the amount."]
     what = "The amount is" if transfer.amount < kept else "After fees, the amount can be"
     return [f"{what} below {held}. What arrives can be lost without a trace."]
 
@@ -114,24 +114,24 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
         )
         if not fee_settled:
             warnings.append(
-                f"What {destination.name} takes of the amount for executing the message was not asked for. If the amount is less, the transfer is trapped there."
+                f"What {destination.title} takes of the amount for executing the message was not asked for. If the amount is less, the transfer is trapped there."
             )
     if source.role in ("asset_hub", "system") and not (is_bridged(transfer) and fee_settled):
         much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
         warnings.append(
-            f"{source.name} charges for delivery in {source.symbol}. Keep {much} there in addition to the amount, or the transfer fails (FeesNotMet)."
+            f"{source.title} charges for delivery in {source.symbol}. Keep {much} there in addition to the amount, or the transfer fails (FeesNotMet)."
         )
     if not fee_settled and pays_with_itself(transfer):
         name = transfer.asset.display_name
         warnings.append(
-            f"{destination.name} takes its fee in {name}. If it doesn't accept {name} for fees any more, the transfer is trapped there."
+            f"{destination.title} takes its fee in {name}. If it doesn't accept {name} for fees any more, the transfer is trapped there."
         )
     facts = trust_of(destination)
     priced = facts is not None and facts.execution_fees is ExecutionFees.PRICED
     if priced and not fee_settled and not transfer.is_local and came_over_bridge(transfer):
         name = transfer.asset.display_name
         warnings.append(
-            f"{destination.name} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."
+            f"{destination.title} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."
         )
     return warnings
 

@@ -92,7 +92,7 @@ def read_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets
 
 
 def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
-    return Phrases(chain=chain, place=chain, here=chain.name, assets=assets, tables=tables, parts=_PARTS)
+    return Phrases(chain=chain, place=chain, here=chain.title, assets=assets, tables=tables, parts=_PARTS)
 
 
 def _say(phrases: Phrases, call: Call) -> str:

@@ -88,14 +88,14 @@ class Phrases:
 
     def within(self, chain: "Chain") -> "Phrases":
         """Return the phrases for a call on *chain* that stands inside another one."""
-        return replace(self, chain=chain, place=chain, here=chain.name, depth=self.depth + 1)
+        return replace(self, chain=chain, place=chain, here=chain.title, depth=self.depth + 1)
 
     def at(self, location: Any) -> "Phrases":
         """Return the phrases for a program at *location*, seen from here."""
         text = write_location(location)
         place = chain_at(self.assets.registry, self.place, text) if text and self.place else None
         here = f"the place {text} seen from {self.here}" if text else "an unknown location"
-        return replace(self, place=place, here=place.name if place else here)
+        return replace(self, place=place, here=place.title if place else here)
 
     def native(self, value: int) -> str:
         return self.assets.native(self.chain).amount(_whole(value))
