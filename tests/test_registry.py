@@ -278,6 +278,33 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
     assert chain.genesis == CHAINS[0].genesis
 
 
+def test_the_explorer_of_a_chain_can_be_changed_and_turned_off() -> None:
+    other = Registry({"polkadot": {"explorer": "https://x.org:8443/tx?id={hash}"}}).find("polkadot")
+    none = Registry({"polkadot": {"explorer": ""}}).find("polkadot")
+
+    assert Registry().find("polkadot").explorer_link("0xab") == "https://polkadot.subscan.io/extrinsic/0xab"
+    assert other.explorer_link("0xab") == "https://x.org:8443/tx?id=0xab"
+    assert none.explorer_link("0xab") is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "http://x.org/{hash}",
+        "javascript:alert(1)//{hash}",
+        "https://x.org/",
+        "https://x.org/{hash}/{hash}",
+        "https://x.org/{block}/{hash}",
+        "https://{hash}.x.org/",
+        "https://user@x.org/{hash}",
+        "https://x.org/a b/{hash}",
+    ],
+)
+def test_only_an_https_link_with_one_hash_is_an_explorer(template: str) -> None:
+    with raises(InvalidRequest, says("chains.polkadot.explorer", template)):
+        Registry({"polkadot": {"explorer": template}})
+
+
 @pytest.mark.parametrize(
     ("name", "table", "sentence"),
     [

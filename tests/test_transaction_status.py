@@ -175,6 +175,9 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     )
     assert (included["success"], included["error"], included["extrinsic_index"]) == (True, "", 1)
     assert (included["fee"], included["fee_human"]) == ("161154943", "0.0161154943 DOT")
+    # An explorer shows no transaction before.
+    assert sent["explorer"] is None
+    assert included["explorer"] == f"https://polkadot.subscan.io/extrinsic/{included['hash']}"
     assert [next(iter(event)) for event in included["events"]] == ["TransactionPayment", "System"]
     assert final == {**included, "state": "finalized", "summary": final["summary"], "settled": True}
     assert final["summary"] == says("finalized", NUMBER + 2, "Polkadot")

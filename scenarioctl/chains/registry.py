@@ -11,10 +11,13 @@ changed to Polkadot's, and registries still list their old ones (63, 6, 6, 56). 
 was read: bifrost-io/bifrost, pull request 1537, and novasamatech/nova-utils@aedfd3971 (prefix 0, formerly 6).  Addresses
 are read with any prefix.
 
+Explorers are Subscan's, by the names that it gives to the chains; none for chains that may be closing, or are for tests.
+
 A row has the fields of `Chain` but for its name; `account_bytes` is the length of its accounts if that isn't 32, and `note` is
 for readers.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -52,6 +55,8 @@ class Chain:
     symbol: str
     decimals: int
     endpoints: tuple[str, ...] = ()
+    #: The page that shows a transaction, with `{hash}` in place of its hash; empty if there is none.
+    explorer: str = ""
     #: Whether its endpoints are the user's own nodes, whose answers need no second endpoint.
     trusted: bool = False
     aliases: tuple[str, ...] = ()
@@ -61,6 +66,10 @@ class Chain:
     #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is known to lead there.
     #: Written in the row of the relay chain, which hands it to the chains under it.  Ethereum is a network of its own.
     consensus: str = ""
+
+    def explorer_link(self, hash: str) -> str | None:
+        """Return the page that shows the transaction *hash*, 0x hex; None if the chain has no explorer."""
+        return self.explorer.replace("{hash}", hash) or None
 
     @property
     def is_network(self) -> bool:
@@ -181,6 +190,7 @@ KEYS: Mapping[str, str] = {
     "symbol": "a text",
     "decimals": "a whole number",
     "endpoints": "a list of texts",
+    "explorer": "a text",
     "trusted": "true or false",
     "aliases": "a list of texts",
     "testnet": "true or false",
@@ -193,7 +203,7 @@ _ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
 _EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain list' shows them all"
 #: The keys that may change a built-in chain: none that would make it another chain.
-_OVERRIDES = ("endpoints", "trusted", "assets")
+_OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
 LOWEST_PUBLIC_PARA_ID = 2000
 #: Chains that were built in until they closed (`CLOSED`).
@@ -394,6 +404,19 @@ def _check_keys(name: str, table: Mapping[str, Any]) -> None:
                 problem="is not an endpoint",
                 expected="one like wss://rpc.example.org",
             )
+    explorer = table.get("explorer", "")
+    if explorer and not _is_template(explorer):
+        raise InvalidRequest(
+            field=f"chains.{name}.explorer",
+            value=explorer,
+            problem="is not a link to an explorer",
+            expected="one like https://explorer.example.org/extrinsic/{hash}, or an empty text for none",
+        )
+
+
+def _is_template(text: str) -> bool:
+    """Return whether *text* is an https link whose path or query has one `{hash}`, and no other braces."""
+    return re.fullmatch(r"https://[A-Za-z0-9.-]+(:\d{1,5})?/[!-z|~]*\{hash\}[!-z|~]*", text) is not None
 
 
 def _is_kind(value: object, kind: str) -> bool:
@@ -434,7 +457,9 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
             expected=f"their endpoints in chains.{chain.name}.endpoints",
         )
     endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
-    return replace(chain, endpoints=endpoints, trusted=trusted)
+    return replace(
+        chain, endpoints=endpoints, trusted=trusted, explorer=table.get("explorer", chain.explorer)
+    )
 
 
 def _check_consensus(name: str, consensus: str, role: str | None) -> None:
@@ -533,6 +558,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         symbol=table["symbol"],
         decimals=table["decimals"],
         endpoints=tuple(table.get("endpoints", ())),
+        explorer=table.get("explorer", ""),
         trusted=table.get("trusted", False),
         aliases=tuple(table.get("aliases", ())),
         testnet=table.get("testnet", True),

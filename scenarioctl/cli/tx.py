@@ -238,6 +238,7 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "valid_until_block": answer["valid_until_block"],
         "job": answer["job"],
         "draft": answer["draft"],
+        "explorer": answer["explorer"],
     }
     draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
     for each in answer["arrivals"]:

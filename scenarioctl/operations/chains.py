@@ -51,6 +51,8 @@ class ChainRow(TypedDict):
     testnet: bool
     #: Why the chain may be closing; null if nothing says so.
     doubt: str | None
+    #: The page that shows a transaction, with `{hash}` in place of its hash; null without one.
+    explorer: str | None
     #: Of the available runtime table; null without one.
     spec_version: int | None
     source: TableSource | None
@@ -208,6 +210,7 @@ def _describe(app: Application, chain: "Chain") -> ChainRow:
         "aliases": list(chain.aliases),
         "testnet": chain.testnet,
         "doubt": chain.doubt or None,
+        "explorer": chain.explorer or None,
         "spec_version": table.spec_version if table else None,
         "source": source_of(table, chain),
     }

@@ -67,6 +67,8 @@ class TransactionState(TypedDict):
     block: "Hex | None"
     block_number: int | None
     extrinsic_index: int | None
+    #: Its page at an explorer; null before it is in a block, and if the chain has none.
+    explorer: str | None
     #: False if it failed in its block.
     success: bool | None
     #: In the chain's native asset.
@@ -246,6 +248,7 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "block": known.block or None,
         "block_number": known.block_number,
         "extrinsic_index": effects.get("extrinsic_index"),
+        "explorer": chain.explorer_link(hash) if known.block else None,
         "success": effects.get("success"),
         "fee": fee,
         "fee_human": say_fee(fee, chain),
