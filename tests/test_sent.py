@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import sent
+from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.store import Store
+from tests.messages import raises, says
 from tests.runner import finish as run
 from tests.test_store_jobs import NOW
 from tests.test_stores import STORES, Clock, opened
@@ -26,6 +30,8 @@ SENT = SentTransaction(
     draft=7,
     scenario="aJob",
     node="pay",
+    says="sends 1 DOT",
+    name="Rent",
     searched=984,
 )
 OTHER = SentTransaction(chain="kusama", hash=SENT.hash, sent=NOW + 1, at_block=0, searched=0)
@@ -102,6 +108,44 @@ class TestEveryStore:
 
         assert run(store.sent().get("polkadot", SENT.hash)) is None
         assert run(store.sent().get("kusama", SENT.hash)) == OTHER
+
+    def test_they_are_listed_the_newest_first_in_pages(self, store: Store) -> None:
+        sent = [replace(SENT, hash=f"0x{n:064x}", sent=NOW + n // 2) for n in range(5)]
+        for each in sent:
+            run(store.sent().add(each))
+
+        first = run(store.sent().list(SentFilter(), limit=3, after=""))
+        second = run(store.sent().list(SentFilter(), limit=3, after=first.next))
+
+        assert [*first.items, *second.items] == sent[::-1]
+        assert (first.total, second.total, second.next) == (5, 5, "")
+        assert run(store.sent().list(SentFilter(chain="kusama"), limit=3, after="")).total == 0
+        with raises(InvalidRequest, says("after", "x")):
+            run(store.sent().list(SentFilter(), limit=3, after="x"))
+
+    @pytest.mark.parametrize(
+        ("wanted", "count"),
+        [
+            ({"signer": SENT.signer}, 1),
+            ({"chain": "kusama"}, 1),
+            ({"scenario": "aJob"}, 1),
+            ({"scenario": "bJob"}, 0),
+            ({"state": "uncertain"}, 2),
+            ({"state": "uncertain", "chain": "polkadot"}, 1),
+            ({"since": NOW + 1}, 1),
+            ({"until": NOW + 1}, 1),
+            ({"since": NOW, "until": NOW + 2}, 2),
+        ],
+    )
+    def test_only_those_that_are_wanted_are_listed(
+        self, store: Store, wanted: dict[str, Any], count: int
+    ) -> None:
+        for each in (SENT, OTHER):
+            run(store.sent().add(each))
+
+        page = run(store.sent().list(SentFilter(**wanted), limit=10, after=""))
+
+        assert (len(page.items), page.total) == (count, count)
 
     def test_a_draft_has_the_transaction_that_was_sent_last(self, store: Store) -> None:
         later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5)

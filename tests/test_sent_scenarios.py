@@ -266,6 +266,8 @@ def test_what_was_sent_of_jobs_before_this_version_is_their_scenarios(
         nonce=5,
         valid_until=None,
         node="",
+        says="",
+        name="",
         state=SentState.SENT,
         searched=0,
     )

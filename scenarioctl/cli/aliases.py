@@ -13,6 +13,7 @@ ALIASES = {
     "scenario duplicate": "scenario copy",
     "scenario flow": "scenario export --as flow",
     "tx broadcast": "tx send",
+    "tx history": "tx list",
 }
 
 #: What other programs, and people, call a command -> the last word of ours.

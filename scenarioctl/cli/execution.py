@@ -312,9 +312,14 @@ def print_answer(
 
 def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next page."""
+    print_page(answer, lambda: draw_table(columns, rows))
+
+
+def print_page(answer: Mapping[str, Any], draw: Callable[[], object]) -> None:
+    """*draw* a page of a list, or print it with `--json` as it is; say on stderr how to get the next one."""
 
     def otherwise() -> None:
-        draw_table(columns, rows)
+        draw()
         if answer.get("total") and answer["next"]:
             tell(f"{answer['total']} in all; more with --after {answer['next']}")
 

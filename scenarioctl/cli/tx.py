@@ -13,11 +13,14 @@ from scenarioctl.cli.execution import (
     is_verbose,
     perform,
     print_answer,
+    print_page,
+    print_table,
     read_text,
     tell,
 )
+from scenarioctl.cli.job_output import read_local
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import describe_amount, draw_facts, draw_json, printable, short_time
+from scenarioctl.cli.output import brief_time, describe_amount, draw_facts, draw_json, printable, short_time
 from scenarioctl.cli.reports import draw_check, plain_command, print_one, show_meaning
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.model.amounts import parse_typed, several_meanings, to_text
@@ -181,6 +184,43 @@ def status(**fields: Any) -> None:
 
 
 @tx.command(
+    "list",
+    operation="transaction_history.list_transactions",
+    example="scenarioctl tx list --since 30d\n  scenarioctl tx list --since 2026-01-01 --until 2027-01-01 --limit 1000 --csv > 2026.csv",
+)
+def list_(**fields: Any) -> None:
+    """List the transactions that were sent from here, the newest first.
+
+    Columns: time, chain, state, what it does, what it cost, hash. No chain is asked: the state is that of the last
+    `tx status`. The store keeps the newest 10,000.
+
+    With --csv, there is a row for each asset that left the account, without the fee, or came to it. A page after the first
+    has no line with the names of the columns.
+    """
+    for name in ("since", "until"):
+        fields[name] = read_local(fields[name])
+    page = perform(**fields).answer
+    if page["csv"] is not None:
+        print_page(page, lambda: click.echo(page["csv"], nl=False))
+        return
+    print_table(
+        page,
+        ("time", "chain", "state", "transaction", "cost", "hash"),
+        (
+            (
+                brief_time(row["sent"]),
+                row["chain"],
+                "failed" if row["success"] is False else row["state"],
+                row["says"] or row["name"] or None,
+                ", ".join(describe_amount(each) for each in row["cost"]) or None,
+                row["hash"],
+            )
+            for row in page["transactions"]
+        ),
+    )
+
+
+@tx.command(
     operation="broadcasts.broadcast",
     arguments=("chain", "tx"),
     example="scenarioctl tx send polkadot 0x45028400… --wait in-block",
@@ -215,12 +255,18 @@ def send(**fields: Any) -> None:
 
 
 def _costs(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return what left the signer, what of that was the transaction's fee, and how to see more."""
+    """Return what left the signer, what of that were fees, and how to see more."""
     paid = answer.get("fee_paid_in")
     fee = describe_amount(paid) if paid else answer.get("fee_human", "")
     left = ", ".join(describe_amount(each) for each in answer.get("left") or ())
     events = "" if is_verbose() or not answer["events"] else f"{len(answer['events'])}, shown by -v"
-    found = {"left the signer": left and f"{left}, fees included", "transaction fee": fee, "events": events}
+    others = {each["what"]: describe_amount(each) for each in answer.get("costs") or ()}
+    found = {
+        "left the signer": left and f"{left}, fees included",
+        **others,
+        "transaction fee": fee,
+        "events": events,
+    }
     return {name: value for name, value in found.items() if value}
 
 
@@ -241,6 +287,8 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "explorer": answer["explorer"],
     }
     draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
+    for got in answer["received"] or ():
+        click.echo(f"received: {describe_amount(got)} for {printable(got['account'])}")
     for each in answer["arrivals"]:
         click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
         for got in each["received"]:

@@ -483,6 +483,9 @@ class SentTransaction:
     block_number: int | None = None
     #: What it did there, as the text of a JSON object; empty if that is not known.
     effects: str = ""
+    #: What it does, in a sentence, and the name of its scenario, as both were when it was sent; empty if they aren't known.
+    says: str = ""
+    name: str = ""
     #: How often what is known has changed.
     revision: int = 0
 

@@ -26,6 +26,7 @@ from scenarioctl.model.request_fields import (
     Value,
 )
 from scenarioctl.operations.built_transactions import read_aside
+from scenarioctl.operations.decoded_transactions import say_transaction
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (
     SentRecord,
@@ -181,6 +182,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         number=standing.number,
         draft=draft,
         step=step,
+        says=await aside(_say, app, chain, table, data),
         again=request.again,
     )
     submission = Submission(
@@ -304,6 +306,16 @@ def _check_waiting(request: Broadcast) -> float:
         least=1,
         most=_LONGEST,
     )
+
+
+def _say(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes) -> str:
+    """Return what the transaction does; empty if that can't be said."""
+    from scenarioctl.transactions.extrinsic import decode_extrinsic
+
+    try:
+        return say_transaction(app, chain, table, decode_extrinsic(table, data))
+    except InvalidRequest:
+        return ""
 
 
 def _other_chains(app: Application, chain: "Chain") -> Any:

@@ -45,19 +45,17 @@ def read_number_of(value: object, *, field: str) -> int:
     return read_number(value or 0, field=field, kind="a number", expected="0 or more")
 
 
-def read_since(value: object, *, now: int) -> int:
-    """Return the moment that `since` names: one of the calendar, in UTC if it names no zone, or a time before *now*."""
+def read_since(value: object, *, now: int, field: str = "since") -> int:
+    """Return the moment that *field* names: one of the calendar, in UTC if it names no zone, or a time before *now*."""
     text = str(value).strip()
     try:
         if "-" not in text:
             from scenarioctl.schedules import read_duration
 
-            return now - read_duration(text, field="since")
+            return now - read_duration(text, field=field)
         moment = datetime.fromisoformat(text)
     except (InvalidRequest, ValueError):
-        raise InvalidRequest(
-            field="since", value=value, problem="cannot be read", expected=_EXPECTED
-        ) from None
+        raise InvalidRequest(field=field, value=value, problem="cannot be read", expected=_EXPECTED) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1) * 1000

@@ -10,6 +10,7 @@ from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, short
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.operations.transaction_status import examine, read_effects
+from scenarioctl.stores.rows import cut_line
 from scenarioctl.stores.sent import SentTransactions
 
 if TYPE_CHECKING:
@@ -129,11 +130,12 @@ async def write_record(
     number: int,
     draft: "MempoolEntry | None",
     step: tuple[str, str],
+    says: str,
     again: bool,
 ) -> SentRecord:
     """Write down that the transaction may have been sent, now that the best block is *number*.
 
-    It was made of *draft*, or of *step*: the id of a scenario and of a node.
+    It was made of *draft*, or of *step*: the id of a scenario and of a node.  *says* is what it does, in a sentence.
 
     Conflict if it was sent before, unless *again* and the chain shows that no block since then has it.  A free nonce
     shows nothing: it starts at 0 again for an account that was removed because it was empty.
@@ -143,6 +145,7 @@ async def write_record(
 
     mortal = decode_era(signed.era)
     scenario, node = step if draft is None else (draft.job, draft.draft.node)
+    named = (await app.store.find_scenarios([scenario])).get(scenario) if scenario else None
     transaction = SentTransaction(
         chain=chain.name,
         hash=hash,
@@ -155,6 +158,8 @@ async def write_record(
         draft=None if draft is None else draft.seq,
         scenario=scenario,
         node=node,
+        says=cut_line(says),
+        name="" if named is None else named.name,
         searched=max(number - FORK, 0),
     )
     sent = app.store.sent()

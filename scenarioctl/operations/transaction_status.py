@@ -12,6 +12,7 @@ from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, HoldingAnswer, Timestamp, timestamp
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.transaction_costs import TransactionCost, costs_of, moved_by, sum_by_asset
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -61,11 +62,17 @@ class TransactionState(TypedDict):
     asked: Literal[1, 2] | None
     #: When it was sent; null if it wasn't sent from here.
     sent: "Timestamp | None"
+    #: What it does, in a sentence; empty if it wasn't sent from here, or by an older version.
+    says: str
+    #: The scenario that it was made of; empty if it was made of none, or that isn't known.
+    scenario: str
     #: Who signed it, as the chain writes addresses; empty if that isn't known.
     signer: str
     nonce: int | None
     block: "Hex | None"
     block_number: int | None
+    #: When its block was made; null if that isn't known.
+    block_time: "Timestamp | None"
     extrinsic_index: int | None
     #: Its page at an explorer; null before it is in a block, and if the chain has none.
     explorer: str | None
@@ -79,6 +86,14 @@ class TransactionState(TypedDict):
     fee_paid_in: AmountAnswer | None
     #: What the signer has less by it, fees included; null if that isn't known.
     left: list[AmountAnswer] | None
+    #: The same without the fee and what delivery cost; empty if that isn't known.
+    moved: list[AmountAnswer]
+    #: What the signer and the accounts that its call names have more by it, on its chain; null if that isn't known.
+    received: list[HoldingAnswer] | None
+    #: What is known of what it cost, in its parts: `execution` once all messages arrived.
+    costs: list[TransactionCost]
+    #: The sum of `costs`, by asset.
+    cost: list[AmountAnswer]
     events: list[Any]
     #: Why it failed in its block; empty unless it did.
     error: str
@@ -225,6 +240,12 @@ def read_effects(transaction: SentTransaction) -> dict[str, Any]:
     return effects if isinstance(effects, dict) else {}
 
 
+def block_time(effects: Mapping[str, Any]) -> "Timestamp | None":
+    """Return when the block of a transaction was made; None if that isn't known."""
+    time = effects.get("time")
+    return None if time is None else timestamp(time * 10**6)
+
+
 def say_fee(fee: "int | str | None", chain: "Chain") -> str:
     """Return a *fee*, in the smallest unit of the native asset, in whole tokens; empty for None."""
     return "" if fee is None else f"{to_whole(int(fee), chain.decimals)} {chain.symbol}"
@@ -236,6 +257,7 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
     known = transaction or SentTransaction(chain=chain.name, hash=hash, sent=0, at_block=0, searched=0)
     effects = read_effects(known)
     fee, paid = effects.get("fee"), effects.get("fee_paid_in")
+    costs = costs_of(effects, chain)
     return {
         "chain": chain.name,
         "hash": hash,
@@ -243,10 +265,13 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "summary": _summarize(chain, transaction, effects),
         "asked": effects.get("asked", 1) if known.block else None,
         "sent": timestamp(known.sent) if known.sent else None,
+        "says": known.says,
+        "scenario": known.scenario,
         "signer": format_account(known.account, chain.ss58_prefix) if known.account else "",
         "nonce": known.nonce,
         "block": known.block or None,
         "block_number": known.block_number,
+        "block_time": block_time(effects),
         "extrinsic_index": effects.get("extrinsic_index"),
         "explorer": chain.explorer_link(hash) if known.block else None,
         "success": effects.get("success"),
@@ -254,6 +279,10 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "fee_human": say_fee(fee, chain),
         "fee_paid_in": paid,
         "left": effects.get("left"),
+        "moved": moved_by(effects, chain),
+        "received": effects.get("received"),
+        "costs": costs,
+        "cost": sum_by_asset(costs),
         "events": effects.get("events", []),
         "error": effects.get("error", ""),
         "notes": effects.get("notes", []),

@@ -151,6 +151,7 @@ ENDPOINTS = (
     _row("POST", "/api/tx/payload", "decoded_transactions.transaction_payload"),
     _row("POST", "/api/tx/assemble", "signed_transactions.assemble_transaction"),
     _row("GET", "/api/tx/status", "transaction_status.transaction_status"),
+    _row("GET", "/api/tx/list", "transaction_history.list_transactions"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
     _row(
         "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True

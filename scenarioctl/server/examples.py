@@ -130,6 +130,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "transaction_events": Example({"chain": "polkadot", "hash": _HASH}),
     "transaction_status.transaction_status": Example({"chain": "polkadot", "hash": _HASH}),
+    "transaction_history.list_transactions": Example({"chain": "polkadot", "since": "30d"}),
     "queries.contract_info": Example(
         {
             "abiJson": {

@@ -29,6 +29,7 @@ _TAGS = {
     "signed_transactions": "Transactions",
     "broadcasts": "Transactions",
     "transaction_status": "Transactions",
+    "transaction_history": "Transactions",
     "chains": "Chains",
     "assets": "Chains",
     "asset_traps": "Chains",

@@ -112,7 +112,7 @@ TABLES = (
     _table("notifications", "int seq created due attempts; text id job event format url drafts reason error"),
     _table(
         "sent_transactions",
-        "text chain hash signer job scenario node state block effects; int sent at_block searched revision;"
+        "text chain hash signer job scenario node state block effects says name; int sent at_block searched revision;"
         " int? nonce valid_until draft block_number",
         key="chain hash",
         scenario="",

@@ -71,13 +71,13 @@ SELECT CASE WHEN :tag = '' THEN ({COUNT_SCENARIOS}) ELSE {tag_count} END, (
 -- Transactions that were sent.
 
 -- SENT_COLUMNS --
-chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, revision
+chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, says, name, revision
 
 -- ADD_SENT --
 -- Returns no row if the chain has one with the hash.
 INSERT INTO sent_transactions ({SENT_COLUMNS})
 VALUES (:chain, :hash, :sent, :signer, :nonce, :at_block, :valid_until, :job, :draft, :scenario, :node, :state, :searched,
-    :block, :block_number, :effects, :revision)
+    :block, :block_number, :effects, :says, :name, :revision)
 ON CONFLICT DO NOTHING RETURNING hash
 
 -- TRIM_SENT --
@@ -87,6 +87,18 @@ DELETE FROM sent_transactions WHERE (chain, hash) IN (
 
 -- FIND_SENT --
 SELECT {SENT_COLUMNS} FROM sent_transactions WHERE chain = :chain AND hash = :hash
+
+-- LIST_SENT --
+-- With the number of all in the first column; `format` says which, and behind which.
+SELECT (SELECT count(*) FROM sent_transactions WHERE {condition}), page.* FROM (SELECT 1) AS one LEFT JOIN (
+    SELECT {SENT_COLUMNS} FROM sent_transactions WHERE {condition} {behind} ORDER BY sent DESC, chain DESC, hash DESC LIMIT :limit
+) AS page ON 1 = 1
+
+-- LIST_SENT --
+-- With the number of all in the first column; `format` says which, and behind which.
+SELECT (SELECT count(*) FROM sent_transactions WHERE {condition}), page.* FROM (SELECT 1) AS one LEFT JOIN (
+    SELECT {SENT_COLUMNS} FROM sent_transactions WHERE {condition} {behind} ORDER BY sent DESC, chain DESC, hash DESC LIMIT :limit
+) AS page ON 1 = 1
 
 -- CHANGE_SENT --
 UPDATE sent_transactions SET state = :state, searched = :searched, block = :block, block_number = :block_number,

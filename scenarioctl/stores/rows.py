@@ -187,6 +187,8 @@ _KEYS: dict[str, tuple[type, ...]] = {
     "summary": (str, int),
     # Of jobs.
     "changed": (int, str),
+    # Of sent transactions.
+    "sent": (int, str, str),
 }
 
 
@@ -204,6 +206,11 @@ def write_job_cursor(*, id: str, changed: int) -> str:
 def read_job_cursor(cursor: str) -> list[Value]:
     """Return `changed` and the id in *cursor*; InvalidRequest if no list of jobs has written it."""
     return read_cursor(cursor, sort="changed", descending=True)
+
+
+def write_sent_cursor(*, sent: int, chain: str, hash: str) -> str:
+    """Return the cursor behind a sent transaction of a list that begins with the newest."""
+    return _write([sent, chain, hash], sort="sent", descending=True)
 
 
 def _write(values: list[Value], *, sort: str, descending: bool) -> str:

@@ -1,17 +1,53 @@
 """The transactions of a store that were sent: what is known of each, so that none is sent twice or forgotten."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import statements
 from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
+from scenarioctl.stores.rows import read_cursor, write_sent_cursor
+from scenarioctl.stores.validation import check_limit
 
 #: A store keeps so many; the oldest go.
 MOST = 10_000
 #: A read of more than these is a long one.
 _SHORT = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentPage:
+    """Some of the transactions that were sent, the newest first."""
+
+    items: tuple[SentTransaction, ...]
+    #: How many there are on all pages.
+    total: int
+    #: Behind the last of these; empty on the last page.
+    next: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentFilter:
+    """Which of the transactions that were sent; all of them if everything is left out."""
+
+    #: 0x hex.
+    signer: str = ""
+    chain: str = ""
+    scenario: str = ""
+    state: str = ""
+    #: Nanoseconds since 1970: from this one on, and before that one.
+    since: int | None = None
+    until: int | None = None
+
+
+#: Field of the filter -> its condition.
+_CONDITIONS = {
+    **{name: f"{name} = :{name}" for name in ("signer", "chain", "scenario", "state")},
+    "since": "sent >= :since",
+    "until": "sent < :until",
+}
 
 
 class SentTransactions:
@@ -46,6 +82,12 @@ class SentTransactions:
         """Remove *transaction*; False, and nothing changes, if it has another revision, or is gone."""
         remove = partial(find, statements.REMOVE_SENT, **_values(transaction))
         return await self._store.write(remove, tell=True) is not None
+
+    async def list(self, wanted: SentFilter, *, limit: int, after: str) -> SentPage:
+        """Return at most *limit* of those that are *wanted*, behind the cursor *after*; InvalidRequest if it is none."""
+        check_limit(limit)
+        position = read_cursor(after, sort="sent", descending=True, damaged=False)
+        return await self._store.read(partial(_list, wanted, limit, position), long=limit > _SHORT)
 
     async def of_drafts(self, drafts: Collection[int]) -> Mapping[int, SentTransaction]:
         """Return the transaction that was sent last for each of these drafts, by its seq, where there is one.
@@ -85,6 +127,25 @@ def _add(transaction: SentTransaction) -> Operation[SentTransaction | None]:
 def _get(chain: str, hash: str) -> Operation[SentTransaction | None]:
     row = yield from find(statements.FIND_SENT, chain=chain, hash=hash)
     return None if row is None else _read(row)
+
+
+def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Operation[SentPage]:
+    given = {name: value for name, value in vars(wanted).items() if value not in ("", None)}
+    behind = dict(zip(("behind_sent", "behind_chain", "behind_hash"), position, strict=False))
+    rows = yield (
+        statements.LIST_SENT.format(
+            condition=" AND ".join(_CONDITIONS[name] for name in given) or "1 = 1",
+            behind="AND (sent, chain, hash) < (:behind_sent, :behind_chain, :behind_hash)" if behind else "",
+        ),
+        {**given, **behind, "limit": limit + 1},
+    )
+    found = [_read(row[1:]) for row in rows if row[1] is not None]
+    last = found[limit - 1] if len(found) > limit else None
+    return SentPage(
+        items=tuple(found[:limit]),
+        total=rows[0][0],
+        next=write_sent_cursor(sent=last.sent, chain=last.chain, hash=last.hash) if last else "",
+    )
 
 
 def _values(transaction: SentTransaction) -> dict[str, Any]:

@@ -425,3 +425,6 @@ CREATE TRIGGER notifications_numbered BEFORE INSERT ON notifications FOR EACH ST
 
 -- index scenarios_by_name, compatible 1 --
 CREATE INDEX scenarios_by_name ON scenarios (left(name, 600)) WHERE name <> '';
+
+-- told of sent, compatible 1 --
+ALTER TABLE sent_transactions ADD COLUMN says text NOT NULL DEFAULT '', ADD COLUMN name text NOT NULL DEFAULT '';

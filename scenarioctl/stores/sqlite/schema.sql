@@ -555,3 +555,8 @@ CREATE TABLE forks (
 
 -- scenarios by name --
 CREATE INDEX scenarios_by_name ON scenarios (name) WHERE name <> '';
+
+-- told of sent --
+ALTER TABLE sent_transactions ADD COLUMN says TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE sent_transactions ADD COLUMN name TEXT NOT NULL DEFAULT '';

@@ -3,22 +3,28 @@
 Its events tell where a message goes, and by which id the destination will know it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
-from scenarioctl.chains.locations import split_account, write_location
+from scenarioctl.chains.locations import seen_from, split_account, write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
+from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
-from scenarioctl.transactions.extrinsic import extrinsic_hash
+from scenarioctl.transactions.extrinsic import decode_extrinsic, extrinsic_hash
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.ledger import read_balance_changes, unread_events
+from scenarioctl.transactions.simulation.ledger import (
+    paid_for_delivery,
+    read_balance_changes,
+    unread_events,
+)
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_instructions import (
@@ -142,6 +148,8 @@ _OTHER_FEES = {
 }
 #: The pallet of chains on which each account has a currency of its own for fees.
 _CURRENCIES = "MultiTransactionPayment"
+#: Characters of an extrinsic that sets the time, at most.
+_TIME_SET = 40
 _FEE_PAID = "TransactionPayment.TransactionFeePaid"
 #: Events of a currency that an account pays and gets: the field that names it ("" for the native asset).
 _WITHDRAWN = {
@@ -175,6 +183,12 @@ class Inclusion:
     fee_paid_in: Amount | None = None
     #: What its signer has less by it, fees included; None if that isn't known.
     left: tuple[Amount, ...] | None = None
+    #: What its signer, and the accounts that its call names, have more by it on its chain; None if that isn't known.
+    received: tuple[HoldingAnswer, ...] | None = None
+    #: What its signer paid for delivering messages.
+    delivery: tuple[Amount, ...] = ()
+    #: When its block was made, in milliseconds since 1970; None if the block doesn't tell.
+    time: int | None = None
     #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
     inner: tuple[str, ...] = ()
     #: The messages that it sent to other chains.
@@ -201,6 +215,9 @@ async def read_inclusion(
     )
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
+    concerned = {*_named_accounts(table, extrinsics[index])}
+    if account is not None:
+        concerned.add(f"0x{account.hex()}")
     return Inclusion(
         block=block_hash,
         number=number,
@@ -208,6 +225,9 @@ async def read_inclusion(
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
         left=losses(events, client.chain, assets, account),
+        received=None if unread_events(events) else tuple(gains(events, client.chain, assets, concerned)),
+        delivery=_read_delivery(events, client.chain, assets, account),
+        time=_read_time(table, extrinsics),
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
@@ -228,7 +248,7 @@ def losses(
 
 
 def gains(
-    events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Sequence[str]
+    events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Collection[str]
 ) -> list[HoldingAnswer]:
     """Return what *receivers*, accounts in 0x hex, get by *events* of *chain*; nothing if that isn't known."""
     if unread_events(events):
@@ -242,6 +262,47 @@ def gains(
         for change in read_balance_changes(events, chain, assets)
         if change.value > 0 and f"0x{change.account.hex()}" in receivers
     ]
+
+
+def _named_accounts(table: "RuntimeTable", extrinsic: str) -> Iterator[str]:
+    """Give what may be an account in the call of *extrinsic*, in 0x hex: each field as long as one."""
+    try:
+        values: list[Any] = [decode_extrinsic(table, from_hex(extrinsic) or b"").call.args]
+    except InvalidRequest:
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS:
+            yield f"0x{value.hex()}"
+        elif isinstance(value, Mapping):
+            values += value.values()
+        elif isinstance(value, (list, tuple)):
+            values += value
+        elif isinstance(value, Call):
+            values.append(value.args)
+
+
+def _read_delivery(
+    events: Sequence[Event], chain: "Chain", assets: "Assets", account: bytes | None
+) -> tuple[Amount, ...]:
+    """Return what *account* paid for delivering messages, of the assets that are known."""
+    if account is None:
+        return ()
+    paid = paid_for_delivery(events, account, chain)
+    found = ((assets.at(chain, seen_from(place, chain.para_id)), value) for place, value in paid.items())
+    return tuple(amount_of(asset, value) for asset, value in found if asset is not None and value)
+
+
+def _read_time(table: "RuntimeTable", extrinsics: Sequence[str]) -> int | None:
+    """Return the argument of `Timestamp.set`, which each block has among its first extrinsics."""
+    # The others among the first may be long.
+    for each in (each for each in extrinsics[:4] if len(each) <= _TIME_SET):
+        with suppress(InvalidRequest):
+            call = decode_extrinsic(table, from_hex(each) or b"").call
+            if (call.pallet, call.method) == ("Timestamp", "set"):
+                time: int = call.args["now"]
+                return time
+    return None
 
 
 def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:

@@ -148,7 +148,7 @@ async def confirm_final(
         there, _ = await track(second, asked, assets=assets)
         # One that keeps the state of its newest blocks only tells no effects.
         told = json.loads(there.effects or "{}")
-        if there.block != transaction.block or (told and _facts(told) != _facts(effects)):
+        if there.block != transaction.block or (told and _differ(told, effects)):
             said = f"{client.endpoint} and {second.endpoint} have different blocks {number}, or different events of the transaction there."
             raise EndpointsDisagree(say_difference([client.chain], said))
         if there.state is SentState.FINALIZED:
@@ -159,9 +159,12 @@ async def confirm_final(
         await asyncio.sleep(_PAUSE)
 
 
-def _facts(effects: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a block says of a transaction: not what its destinations say, and how many endpoints were asked."""
-    return {name: value for name, value in effects.items() if name not in ("arrivals", "asked")}
+def _differ(told: Mapping[str, Any], effects: Mapping[str, Any]) -> bool:
+    """Return whether two endpoints' blocks say something else of a transaction.
+
+    Not compared is what its destinations say, how many endpoints were asked, and what an older version didn't remember.
+    """
+    return any(told[name] != effects[name] for name in (told.keys() & effects.keys()) - {"arrivals", "asked"})
 
 
 def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int = 1) -> str:
@@ -174,6 +177,9 @@ def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int 
         "fee": None if inclusion.fee is None else str(inclusion.fee),
         "fee_paid_in": None if inclusion.fee_paid_in is None else inclusion.fee_paid_in.answer(),
         "left": None if inclusion.left is None else [each.answer() for each in inclusion.left],
+        "received": None if inclusion.received is None else list(inclusion.received),
+        "delivery": [each.answer() for each in inclusion.delivery],
+        "time": inclusion.time,
         "events": list(inclusion.events),
         "notes": list(inclusion.inner),
         "arrivals": expect_arrivals(inclusion.messages, is_followed=is_followed),

@@ -1,0 +1,241 @@
+"""The transactions that were sent, as the store remembers them: a list, and a table for accountants.  No chain is asked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.formats.csv_tables import write_csv
+from scenarioctl.model.amounts import read_choice
+from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.json_types import AmountAnswer, Hex, HoldingAnswer, Timestamp, timestamp
+from scenarioctl.model.request_fields import ChainName, ScenarioName, Value
+from scenarioctl.operations.reading_points import read_since
+from scenarioctl.operations.results import PageFields, Result, read_page_size
+from scenarioctl.operations.scenario_titles import titles_of
+from scenarioctl.operations.sent_records import outcome_of
+from scenarioctl.operations.transaction_costs import (
+    costs_of,
+    fee_of,
+    moved_by,
+    received_by,
+    sum_by_asset,
+    whole_tokens,
+)
+from scenarioctl.operations.transaction_status import block_time, is_settled, read_effects
+from scenarioctl.stores.sent import SentFilter
+
+__all__ = ["list_transactions"]
+
+STATES = tuple(SentState)
+#: Rows above which an answer is encoded in a thread.
+_MANY = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListTransactions(PageFields):
+    """List the transactions that were sent from here, the newest first. No chain is asked: `tx status` does that."""
+
+    #: Only those that this account signed: SS58 with any prefix, or hex.
+    account: str = ""
+    #: Only those of this chain.
+    chain: ChainName = ""
+    #: Only those that were made of this scenario or its job.
+    scenario: ScenarioName = ""
+    #: Only those that are `uncertain`, `sent`, `in-block`, `finalized` or `expired`.
+    state: Annotated[str, Value("STATE", offers=STATES)] = ""
+    #: Only those sent from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30d.
+    since: Annotated[str, Value("TIME")] = ""
+    #: Only those sent before this time.
+    until: Annotated[str, Value("TIME")] = ""
+    #: A table for a spreadsheet: CSV as RFC 4180 has it, with a row for each asset that left the account or came to it.
+    csv: bool = False
+
+
+class SentRow(TypedDict):
+    """A transaction that was sent. What isn't known is null or empty."""
+
+    chain: str
+    hash: "Hex"
+    state: Literal["uncertain", "sent", "in-block", "finalized", "expired"]
+    #: What became of it, in words, as it was last seen.
+    outcome: str
+    sent: "Timestamp"
+    #: Who signed it, as the chain writes addresses.
+    account: str
+    #: What it does, in a sentence.
+    says: str
+    #: The scenario that it was made of, and its name; a deleted one's as it was when this was sent.
+    scenario: str
+    name: str
+    node: str
+    job: str
+    draft: int | None
+    block_number: int | None
+    block_time: "Timestamp | None"
+    #: How many endpoints it rests on; null before it is in a block.
+    asked: Literal[1, 2] | None
+    #: False if it failed in its block.
+    success: bool | None
+    #: What the account has less by it, fees included.
+    left: list[AmountAnswer] | None
+    #: The same without the fee and what delivery cost; empty if that isn't known.
+    moved: list[AmountAnswer]
+    #: What the account and the receivers got, on this chain and on others.
+    received: list[HoldingAnswer]
+    #: What is known of what it cost, by asset: fee, delivery, and what was kept on the way.
+    cost: list[AmountAnswer]
+    #: Chains that it sent a message to.
+    destinations: list[str]
+    #: Its page at an explorer; null before it is in a block, and if the chain has none.
+    explorer: str | None
+    #: Whether nothing of this can change any more.
+    settled: bool
+
+
+class SentList(TypedDict):
+    #: Empty with `csv`.
+    transactions: list[SentRow]
+    #: The lines of this page, the first page's after a line with the names of the columns; null without `csv`.
+    csv: str | None
+    total: int
+    #: `after` of the next page; null on the last one.
+    next: str | None
+
+
+async def list_transactions(app: Application, request: ListTransactions) -> Result[SentList]:
+    page = await app.existing_store.sent().list(
+        _read_filter(app, request), limit=read_page_size(request.limit), after=request.after
+    )
+    names = await _names_of(app, page.items)
+
+    def describe() -> tuple[list[SentRow], str | None]:
+        rows = [_describe(app, each, names.get(each.scenario, each.name)) for each in page.items]
+        if not request.csv:
+            return rows, None
+        lines = [line for row, each in zip(rows, page.items, strict=True) for line in _lines(app, row, each)]
+        return [], write_csv(lines if request.after else [COLUMNS, *lines])
+
+    rows, text = await app.aside(describe) if len(page.items) > _MANY else describe()
+    return Result(
+        answer={"transactions": rows, "csv": text, "total": page.total, "next": page.next or None},
+        large=len(page.items) > _MANY,
+    )
+
+
+async def _names_of(app: Application, sent: Sequence[SentTransaction]) -> dict[str, str]:
+    """Return what their scenarios are called now, by their ids; deleted ones are left out."""
+    titles = await titles_of(app, [each.scenario for each in sent if each.scenario])
+    return {id: title.name for id, title in titles.items()}
+
+
+def _read_filter(app: Application, request: ListTransactions) -> SentFilter:
+    from scenarioctl.chains.addresses import format_of
+
+    moments = {
+        name: read_since(value, now=app.clock(), field=name)
+        for name, value in (("since", request.since), ("until", request.until))
+        if value
+    }
+    account = request.account.strip()
+    state = read_choice(request.state, field="state", choices=STATES) if request.state else ""
+    signer = format_of(account).parse(account, field="account").hex() if account else ""
+    return SentFilter(
+        signer=signer and f"0x{signer}",
+        chain=app.registry.find(request.chain).name if request.chain else "",
+        scenario=request.scenario,
+        state=str(state),
+        **moments,
+    )
+
+
+def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
+    from scenarioctl.chains.addresses import format_account
+
+    chain = app.registry.known(sent.chain)
+    effects = read_effects(sent)
+    account = sent.signer
+    if chain is not None and sent.account:
+        account = format_account(sent.account, chain.ss58_prefix)
+    return {
+        "chain": sent.chain,
+        "hash": sent.hash,
+        "state": sent.state.value,
+        "outcome": outcome_of(sent),
+        "sent": timestamp(sent.sent),
+        "account": account,
+        "says": sent.says,
+        "scenario": sent.scenario,
+        "name": name,
+        "node": sent.node,
+        "job": sent.job,
+        "draft": sent.draft,
+        "block_number": sent.block_number,
+        "block_time": block_time(effects),
+        "asked": effects.get("asked", 1) if sent.block else None,
+        "success": effects.get("success"),
+        "left": effects.get("left"),
+        "moved": [] if chain is None else moved_by(effects, chain),
+        "received": received_by(effects),
+        "cost": [] if chain is None else sum_by_asset(costs_of(effects, chain)),
+        "destinations": list(dict.fromkeys(each["chain"] for each in effects.get("arrivals", ()))),
+        "explorer": chain.explorer_link(sent.hash) if chain is not None and sent.block else None,
+        "settled": is_settled(sent),
+    }
+
+
+COLUMNS = (
+    *("time", "account", "asset", "amount", "fee", "fee asset", "counterparty"),
+    *("block", "hash", "memo", "state", "chain", "sent"),
+)
+
+
+def _lines(app: Application, row: SentRow, sent: SentTransaction) -> Iterator[Sequence[str]]:
+    """Give a line for each asset that left the account, without the fee, or came to it on its chain; one at least, with the fee."""
+    chain = app.registry.known(row["chain"])
+    fee = fee_of(read_effects(sent), chain) if chain is not None else None
+    others = _counterparties(app, row, read_effects(sent))
+    moved: list[tuple[str, str, str]] = []
+    for left in row["left"] or ():
+        rest = int(left["value"]) - (int(fee["value"]) if fee and fee["asset"] == left["asset"] else 0)
+        if rest > 0:
+            amount, asset = _cells(left, rest)
+            moved.append((asset, f"-{amount}", others))
+    for got in row["received"]:
+        if got["account"] == row["account"] and got["chain"] == row["chain"]:
+            amount, asset = _cells(got, int(got["value"]))
+            moved.append((asset, amount, ""))
+    paid, paid_in = _cells(fee, int(fee["value"])) if fee else ("", "")
+    time = row["block_time"] or ""
+    for asset, amount, counterparty in moved or [("", "", others)]:
+        yield (
+            *(_utc(time), row["account"], asset, amount, paid, paid_in, counterparty),
+            *(str(row["block_number"] or ""), row["hash"], row["name"]),
+            *("failed" if row["success"] is False else row["state"], row["chain"], _utc(row["sent"])),
+        )
+        paid = paid_in = ""
+
+
+def _counterparties(app: Application, row: SentRow, effects: Mapping[str, Any]) -> str:
+    """Return the accounts that got something, or that a message pays that isn't known to have arrived, with spaces between."""
+    from scenarioctl.chains.addresses import format_account
+
+    others = [each["account"] for each in row["received"]]
+    for each in effects.get("arrivals", ()):
+        chain = app.registry.known(each["chain"])
+        if chain is not None and not each.get("received"):
+            accounts = [bytes.fromhex(account[2:]) for account in each.get("receivers", ())]
+            others += [format_account(account, chain.ss58_prefix) for account in accounts]
+    return " ".join(dict.fromkeys(each for each in others if each != row["account"]))
+
+
+def _utc(moment: str) -> str:
+    """Return a time as spreadsheets read it: `2026-11-22 15:30:00`."""
+    return moment[:19].replace("T", " ")
+
+
+def _cells(amount: AmountAnswer, value: int) -> tuple[str, str]:
+    """Return *value* in whole tokens of the asset of *amount*, and its name; as the chain counts it if its decimals are unknown."""
+    if amount["human"] is None:
+        return str(value), f"{amount['asset']} (smallest unit)"
+    return whole_tokens(amount, value), amount["asset"]
