@@ -41,6 +41,7 @@ from tests.conftest import Run
 from tests.messages import raises, says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
+from tests.test_address_book import ENTRY
 from tests.test_sent import SENT
 from tests.test_store_jobs import (
     DRAFT,
@@ -137,6 +138,7 @@ def occupy(location: str) -> None:
         run(store.flag_drafts({1: "outdated"}, now=NOW, lines={THIRD.id: ["a draft is outdated"]}))
         run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
         run(store.delete_scenario("gone"))
+        run(store.addresses().put(ENTRY))
         run(store.sent().add(SENT))
         run(store.sent().add(replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)))
         run(store.sent().change(replace(SENT, state=SentState.IN_BLOCK, block="0x01", block_number=7)))
@@ -177,6 +179,7 @@ def content(location: str) -> dict[str, Any]:
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
             "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
+            "addresses": run(store.addresses().list()),
             "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
 
@@ -221,9 +224,10 @@ class TestCopies:
             "webhook_marks": 1,
             "notifications": 1,
             "sent_transactions": 2,
+            "addresses": 1,
             "forks": 0,
         }
-        assert (told[0], told[-1]) == ((0, 38), (38, 38))
+        assert (told[0], told[-1]) == ((0, 40), (40, 40))
 
     def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
         perform(*both)
@@ -276,8 +280,8 @@ class TestCopies:
         _, again = perform(*both)
 
         # It begins with what is there already.
-        assert (told[0], told[-1]) == (0, 38)
-        assert sum(each.copied for each in tables) == 11
+        assert (told[0], told[-1]) == (0, 40)
+        assert sum(each.copied for each in tables) == 12
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
 
@@ -558,7 +562,7 @@ class TestCommand:
 
         assert refused.code == 4
         assert done.code == 0
-        assert done.err == says("22 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert done.err == says("23 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
         assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
             ["scenarios", "3", "3"],
             ["jobs", "2", "2"],
@@ -572,7 +576,7 @@ class TestCommand:
     ) -> None:
         shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
 
-        assert "44/44" in shown
+        assert "46/46" in shown
         assert "Verified" in shown
 
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -594,7 +598,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "0"]
+        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "1", "0"]
 
     def test_a_target_without_room(
         self,

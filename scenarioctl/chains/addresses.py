@@ -11,9 +11,11 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import from_hex
 
-_EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
-_EXPECTED = f"an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"
+EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+_EXPECTED = f"an SS58 address like {EXAMPLE} or a 0x public key of 32 bytes"
 _CONTEXT = b"SS58PRE"
+#: The prefix of no network in particular.
+GENERIC = 42
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,14 @@ def parse_account(value: object, *, field: str) -> bytes:
         return _parse_hex_account(value, field)
     account, _ = decode_ss58(value, field)
     return account
+
+
+def parse_any_account(value: str, *, field: str) -> tuple[bytes, int | None]:
+    """Return the account of 32 or 20 bytes that *value* names, on whichever chain, and its SS58 prefix; None for 0x hex."""
+    given = value.strip()
+    if given[:2] in ("0x", "0X"):
+        return format_of(given).parse(given, field=field), None
+    return decode_ss58(given, field)
 
 
 def parse_ethereum_account(value: object, *, field: str) -> bytes:

@@ -2,6 +2,7 @@
 
 #: Old spelling of a command, without the program's name -> what it means now.
 ALIASES = {
+    "account": "address",
     "batch": "tx batch",
     "broadcast": "tx send",
     "call": "tx call",
@@ -25,7 +26,7 @@ SYNONYMS = {
     "ls": ("list",),
     "new": ("transfer", "swap"),
     "remove": ("delete",),
-    "rm": ("delete",),
+    "rm": ("delete", "remove"),
     "schedule": ("start", "reschedule"),
     "sell": ("swap", "quote"),
     "serve": ("daemon",),

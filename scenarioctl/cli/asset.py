@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from scenarioctl.cli.aliases import SYNONYMS
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit, perform, print_answer, print_table
 from scenarioctl.cli.options import argument
-from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, say
-from scenarioctl.errors import ChainUnreachable
+from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, printable, say
+from scenarioctl.errors import ChainUnreachable, closest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.operations.outcomes import OUTCOMES
 
@@ -174,20 +175,65 @@ def _unknown(rows: list[Mapping[str, Any]]) -> Iterable[tuple[object, ...]]:
         )
 
 
-@click.command(
-    cls=Command,
+class AddressGroup(Group):
+    """`address ADDRESS` is `address show ADDRESS`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word, known = args[0], self.list_commands(ctx)
+        is_name = word not in known and word not in SYNONYMS and not closest(word, known)
+        return super().resolve_command(ctx, ["show", *args] if is_name else args)
+
+
+@click.group(cls=AddressGroup, subcommand_metavar="COMMAND|ADDRESS [ARGS]...")
+def address() -> None:
+    """Show what an address tells, and keep the address book: accounts with names.
+
+    A name goes wherever an address goes, as in `--to-address "Cold wallet"`. The answer says which address it stood for.
+    """
+
+
+@address.command(
+    "show",
     operation="addresses.show_address",
     arguments=("address",),
-    example="scenarioctl address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    example="scenarioctl address show 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-def address(address: str) -> None:
+def show_address(address: str) -> None:
     """Show what an address tells: its public key, its kind, and how each known chain writes it.
 
-    ADDRESS is an SS58 address of any network, or 0x hex of 32 or 20 bytes. No chain is asked. The bytes tell the accounts of pallets,
-    parachains and Ethereum addresses; a multisig or a proxy looks like any other account.
+    ADDRESS is an SS58 address of any network, 0x hex of 32 or 20 bytes, or a name of the address book. No chain is asked. The bytes
+    tell the accounts of pallets, parachains and Ethereum addresses; a multisig or a proxy looks like any other account.
     """
     result = perform(address=address)
     print_answer(result, draw=lambda: _draw_address(result.answer))
+
+
+@address.command(
+    "add",
+    operation="addresses.add_address",
+    arguments=("name", "address"),
+    example='scenarioctl address add "Cold wallet" 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --watch',
+)
+def add_address(**fields: Any) -> None:
+    answer = perform(**fields).answer
+    emit(answer, lambda: click.echo(f"Added {printable(answer['name'])}: {answer['address']}"))
+
+
+@address.command("list", operation="addresses.list_addresses")
+def list_addresses() -> None:
+    answer = perform().answer
+    print_table(
+        answer,
+        ("name", "address", "watched"),
+        ((row["name"], row["address"], _yes(row["watched"])) for row in answer["addresses"]),
+    )
+
+
+@address.command("remove", operation="addresses.remove_address", arguments=("name",))
+def remove_address(name: str) -> None:
+    print_answer(perform(name=name), "result")
 
 
 def _draw_address(answer: Mapping[str, Any]) -> None:

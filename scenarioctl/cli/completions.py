@@ -56,15 +56,26 @@ def job_ids(context: click.Context, incomplete: str) -> Iterable[Offer]:
     return _ids(context, incomplete, jobs=True)
 
 
-def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
+def addresses(context: click.Context, _: str) -> list[Offer]:
+    """Return the names of the address book."""
+    path = _store_file(context)
+    return _select(path, "SELECT name, address FROM addresses ORDER BY name") if path else []
+
+
+def _store_file(context: click.Context) -> Path | None:
+    """Return the file of the store; None if it would have to be asked over a network."""
     from scenarioctl.config import is_server
 
     settings = settings_of(context)
-    if settings.url or is_server(settings.store):
-        return []
+    return None if settings.url or is_server(settings.store) else Path(settings.store)
 
+
+def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
+    path = _store_file(context)
+    if path is None:
+        return []
     newest = [(NEWEST, "the scenario created last")] if incomplete[:1] == NEWEST[0] else []
-    return [*newest, *find_ids(Path(settings.store), incomplete, jobs=jobs)]
+    return [*newest, *find_ids(path, incomplete, jobs=jobs)]
 
 
 def chains(context: click.Context, _: str) -> Iterator[Offer]:
@@ -232,16 +243,20 @@ def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[st
 
     The file is never created, migrated or waited for.  Not by way of the store, whose import alone takes as long as all the rest.
     """
+    # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
+    query, bounds = (_JOBS if jobs else _SCENARIOS), (beginning, beginning + _END, MOST)
+    if not beginning:
+        return _select(path, query.format(*_BY_ID, "1"), MOST)
+    by_id = query.format(*_BY_ID, "s.id >= ? AND s.id < ?")
+    by_name = query.format(*_BY_NAME, "s.name <> '' AND s.name >= ? AND s.name < ?")
+    return [*_select(path, by_id, *bounds), *_select(path, by_name, *bounds)]
+
+
+def _select(path: Path, query: str, *values: Any) -> list[tuple[str, str]]:
     try:
         location = f"{path.absolute().as_uri()}?mode=ro"
-        # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
-        query, bounds = (_JOBS if jobs else _SCENARIOS), (beginning, beginning + _END)
         with closing(sqlite3.connect(location, uri=True, timeout=0.01)) as database:
-            if not beginning:
-                return database.execute(query.format(*_BY_ID, "1"), (MOST,)).fetchall()
-            by_id = query.format(*_BY_ID, "s.id >= ? AND s.id < ?")
-            by_name = query.format(*_BY_NAME, "s.name <> '' AND s.name >= ? AND s.name < ?")
-            return [row for each in (by_id, by_name) for row in database.execute(each, (*bounds, MOST))]
+            return database.execute(query, values).fetchall()
     except (sqlite3.Error, ValueError):
         return []
 

@@ -206,9 +206,9 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
 
 
 async def _run_whole(handler: Any, request: Any) -> Any:
-    from scenarioctl.operations import scenario_names
+    from scenarioctl.operations import stored_names
 
-    return await (await scenario_names.perform(open_application(), handler, request)).whole()
+    return await (await stored_names.perform(open_application(), handler, request)).whole()
 
 
 def id_of(text: str) -> str:

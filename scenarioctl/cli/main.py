@@ -26,7 +26,7 @@ COMMANDS = {
     "tx": ("tx", "tx", "Build, decode, check, sign, send and track transactions."),
     "asset": ("asset", "asset", "List and show the known assets."),
     "balance": ("asset", "balance", "Read what an account holds, in every known asset."),
-    "address": ("asset", "address", "Show what an address tells: its key, kind and spellings."),
+    "address": ("asset", "address", "Show what an address tells, and keep the address book."),
     "chain": ("chain", "chain", "List, show, add, check and refresh chains."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "store": ("status", "store", "Create, check, back up, restore, copy and migrate the store."),

@@ -130,6 +130,7 @@ COMPLETIONS: Mapping[str, Complete] = {
     "ID": finding("scenario_ids"),
     "HEX|-|SCENARIO": finding("scenario_ids"),
     "JOB": finding("job_ids"),
+    "ADDRESS": finding("addresses"),
     "ASSET": finding("assets"),
     "PALLET": finding("pallets"),
     "PALLET[.ITEM]": finding("items"),

@@ -43,6 +43,8 @@ class Value:
     complete: str = ""
     #: It names a stored scenario: by its id, its name, the beginning of its id, or `@last`.
     is_stored: bool = False
+    #: It is an account: an address, or its name in the address book.
+    is_account: bool = False
     #: How a command line spells its option, if not like its name; other spellings, which are shown nowhere.
     option: str = ""
     spellings: tuple[str, ...] = ()
@@ -80,11 +82,12 @@ ItemName = Annotated[str, Value("METHOD")]
 CallParameters = Annotated[tuple[Any, ...], Value("PARAM")]
 AssetName = Annotated[str | int, Value("ASSET")]
 SentAsset = Annotated[str | int, Value("ASSET", option="--asset")]
-Address = Annotated[str, Value("ADDRESS")]
+Address = Annotated[str, Value("ADDRESS", is_account=True)]
 Receiver = Annotated[
     str,
     Value(
         "ADDRESS",
+        is_account=True,
         option="--to-address",
         spellings=("--receiver", "--destination-address", "--destinationaddress"),
     ),
@@ -184,6 +187,11 @@ def field_values(request_type: type) -> Mapping[str, Value]:
 def stored_fields(request_type: type) -> tuple[str, ...]:
     """Return the fields of a request that name stored scenarios."""
     return tuple(name for name, value in field_values(request_type).items() if value.is_stored)
+
+
+def account_fields(request_type: type) -> tuple[str, ...]:
+    """Return the fields of a request that are accounts."""
+    return tuple(name for name, value in field_values(request_type).items() if value.is_account)
 
 
 @cache

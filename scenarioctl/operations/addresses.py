@@ -1,28 +1,28 @@
-"""What the text of an address tells, without asking a chain."""
+"""What the text of an address tells, without asking a chain; and the address book."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.model.json_types import Hex
-from scenarioctl.operations.results import Result
+from scenarioctl.errors import NotFound, meant
+from scenarioctl.model.json_types import Hex, Timestamp, timestamp
+from scenarioctl.model.named_addresses import NamedAddress, read_name
+from scenarioctl.model.request_fields import Address, Value
+from scenarioctl.operations.results import Done, Result
 
 if TYPE_CHECKING:
     from scenarioctl.transactions.keyless_accounts import AccountKind
 
-__all__ = ["show_address"]
-
-#: The prefix of no network in particular.
-_GENERIC = 42
+__all__ = ["add_address", "list_addresses", "remove_address", "show_address"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShowAddress:
     """Show what an address tells: its public key, its kind, and its spelling on every known chain."""
 
-    #: SS58 with any prefix, or 0x hex of 32 or 20 bytes.
-    address: str
+    #: SS58 with any prefix, 0x hex of 32 or 20 bytes, or a name of the address book.
+    address: Address
 
 
 #: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell. `pallet`, `parachain`
@@ -58,14 +58,10 @@ class AddressDetails(TypedDict):
 
 
 async def show_address(app: Application, request: ShowAddress) -> Result[AddressDetails]:
-    from scenarioctl.chains.addresses import decode_ss58, format_of
+    from scenarioctl.chains.addresses import parse_any_account
     from scenarioctl.transactions.keyless_accounts import kind_of
 
-    given, prefix = request.address.strip(), None
-    if given[:2] not in ("0x", "0X"):
-        account, prefix = decode_ss58(given, "address")
-    else:
-        account = format_of(given).parse(given, field="address")
+    account, prefix = parse_any_account(request.address, field="address")
     kind = kind_of(account)
     keys = _possible_keys(account, kind)
     return Result(
@@ -119,7 +115,7 @@ def _describe(app: Application, kind: "AccountKind", keys: Sequence[str]) -> str
 
 
 def _spellings(app: Application, account: bytes) -> list[Spelling]:
-    from scenarioctl.chains.addresses import ACCOUNT_FORMATS
+    from scenarioctl.chains.addresses import ACCOUNT_FORMATS, GENERIC
 
     written = ACCOUNT_FORMATS[len(account)]
     if written.junction_name != "AccountId32":
@@ -129,8 +125,103 @@ def _spellings(app: Application, account: bytes) -> list[Spelling]:
     for chain in app.registry.all():
         if chain.account_format is written:
             prefixes.setdefault(chain.ss58_prefix, []).append(chain.name)
-    prefixes.setdefault(_GENERIC, [])
+    prefixes.setdefault(GENERIC, [])
     return [
         {"address": written.format(account, prefix), "prefix": prefix, "chains": prefixes[prefix]}
         for prefix in sorted(prefixes)
     ]
+
+
+_Name = Annotated[str, Value("NAME", complete="ADDRESS")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddAddress:
+    """Give an account a name in the address book, or change whether the account of that name is watched.
+
+    A name goes wherever an address goes. It means one account, and an account has one name.
+    """
+
+    #: 1 to 60 characters; not one that is easily confused with another name, or with an address.
+    name: _Name
+    #: SS58 with any prefix, or 0x hex of 32 or 20 bytes.
+    address: str
+    #: It is an account of your own.
+    watch: bool = False
+
+
+class AddressRow(TypedDict):
+    name: str
+    #: As it was given.
+    address: str
+    #: The public key or account id of 32 bytes, or the account of 20: the same for all its spellings.
+    account: Hex
+    watched: bool
+    #: When it was added.
+    created: Timestamp
+
+
+async def add_address(app: Application, request: AddAddress) -> Result[AddressRow]:
+    from scenarioctl.chains.addresses import parse_any_account
+    from scenarioctl.transactions.keyless_accounts import kind_of
+
+    name = read_name(request.name)
+    account, _ = parse_any_account(request.address, field="address")
+    entry = NamedAddress(
+        name=name,
+        account="0x" + account.hex(),
+        address=request.address.strip(),
+        watched=request.watch,
+        created=app.clock(),
+    )
+    await app.store.addresses().put(entry)
+    kind = kind_of(account)
+    notes = (
+        (f"Nobody can sign for this account: it is {_describe(app, kind, ())}.",) if kind.is_keyless else ()
+    )
+    return Result(answer=_row(entry), notes=notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAddresses:
+    """List the address book: accounts with names."""
+
+
+class AddressList(TypedDict):
+    addresses: list[AddressRow]
+
+
+async def list_addresses(app: Application, request: ListAddresses) -> Result[AddressList]:  # noqa: ARG001
+    book = await app.store.addresses().list()
+    return Result(answer={"addresses": [_row(each) for each in book]})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveAddress:
+    """Remove a name from the address book. Scenarios that were created with it keep their address."""
+
+    name: _Name
+
+
+async def remove_address(app: Application, request: RemoveAddress) -> Result[Done]:
+    book = app.store.addresses()
+    name = read_name(request.name)
+    if not await book.remove(name):
+        known = [each.name for each in await book.list()]
+        raise NotFound(
+            field="name",
+            value=name,
+            problem="is not in the address book",
+            known=known if meant(name, known) else None,
+        )
+    return Result(answer={"success": True, "result": f"Removed {name}"})
+
+
+def _row(entry: NamedAddress) -> AddressRow:
+    return {
+        "name": entry.name,
+        "address": entry.address,
+        "account": entry.account,
+        "watched": entry.watched,
+        "created": timestamp(entry.created),
+    }

@@ -12,7 +12,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.json_types import Digits, Hex
-from scenarioctl.model.request_fields import Value
+from scenarioctl.model.request_fields import Address, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ __all__ = ["read_balances"]
 class ReadBalances:
     """Read what an account holds of every known asset, as the chains have it now."""
 
-    #: SS58 with any prefix, or the public key in hex.
-    address: str
+    #: SS58 with any prefix, the public key in hex, or a name of the address book.
+    address: Address
     #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml;
     #: for an account of 20 bytes, all chains with such accounts.
     chains: Annotated[tuple[str, ...], Value("CHAIN", called=("chain",))] = ()

@@ -71,7 +71,7 @@ class CreateScenario(TransferFields, LossFields, CreationFields):
     #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now: the scenario
     #: keeps this number, and each run of a job drafts it again.
     amount: Tokens
-    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
     destination_address: Receiver
 
 

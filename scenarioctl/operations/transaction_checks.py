@@ -57,7 +57,7 @@ class CheckTransaction(UnstoredTransferFields):
     amount: Raw | float = ""
     #: What a number in `amount` is in: `raw` (default), or `tokens` for whole tokens. 15000000000raw is raw with both.
     unit: Annotated[str, Value("UNIT", UNITS)] = "raw"
-    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
     destinationaddress: Receiver = ""
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts have a fee currency.
     fee_asset: AssetName = ""

@@ -9,7 +9,7 @@ from scenarioctl.formats.csv_tables import write_csv
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, HoldingAnswer, Timestamp, timestamp
-from scenarioctl.model.request_fields import ChainName, ScenarioName, Value
+from scenarioctl.model.request_fields import Address, ChainName, ScenarioName, Value
 from scenarioctl.operations.reading_points import read_since
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import titles_of
@@ -37,7 +37,7 @@ class ListTransactions(PageFields):
     """List the transactions that were sent from here, the newest first. No chain is asked: `tx status` does that."""
 
     #: Only those that this account signed: SS58 with any prefix, or hex.
-    account: str = ""
+    account: Address = ""
     #: Only those of this chain.
     chain: ChainName = ""
     #: Only those that were made of this scenario or its job.

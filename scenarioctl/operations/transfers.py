@@ -69,7 +69,7 @@ class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
     assetid: SentAsset
     #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
     amount: Raw
-    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
     destinationaddress: Receiver
 
 
@@ -108,7 +108,7 @@ class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
     assetid: SentAsset
     #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now.
     amount: Tokens
-    #: Receiver on the destination chain: SS58 of any prefix or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
     destination_address: Receiver
 
 

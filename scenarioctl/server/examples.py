@@ -120,6 +120,9 @@ EXAMPLES: Mapping[str, Example] = {
     "assets.list_assets": Example({"chain": "hydraDx", "canonical": True}),
     "assets.show_asset": Example({"asset": "USDT", "chain": "hydraDx"}),
     "addresses.show_address": Example({"address": _ACCOUNT}),
+    "addresses.list_addresses": Example({}),
+    "addresses.add_address": Example({"name": "Alice", "address": _ACCOUNT, "watch": True}),
+    "addresses.remove_address": Example({"name": "Alice"}),
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},

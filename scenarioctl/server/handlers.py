@@ -14,7 +14,7 @@ from scenarioctl.formats.documents import parse_json
 from scenarioctl.model.request_fields import naming_fields
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenario_names import perform
+from scenarioctl.operations.stored_names import perform
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import (
     LARGE,

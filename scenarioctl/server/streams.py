@@ -18,7 +18,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits, read_number
 from scenarioctl.model.request_fields import OwnJobName, naming_fields
-from scenarioctl.operations.scenario_names import find_scenario
+from scenarioctl.operations.stored_names import find_scenario
 from scenarioctl.operations.transaction_status import (
     TransactionStatus,
     describe_status,

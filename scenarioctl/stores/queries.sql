@@ -121,6 +121,21 @@ SELECT {SENT_COLUMNS} FROM (
     FROM sent_transactions WHERE scenario {among scenarios, text} AND scenario <> ''
 ) AS ranked WHERE place = 1
 
+-- Addresses with names.
+
+-- LOCK_ADDRESSES --
+SELECT {lock 5, 0}
+
+-- LIST_ADDRESSES --
+SELECT name, account, address, watched, created FROM addresses
+
+-- PUT_ADDRESS --
+INSERT INTO addresses (name, account, address, watched, created) VALUES (:name, :account, :address, :watched, :created)
+ON CONFLICT (name) DO UPDATE SET address = excluded.address, watched = excluded.watched
+
+-- REMOVE_ADDRESS --
+DELETE FROM addresses WHERE name = :name RETURNING name
+
 -- Notifications that are not delivered yet.
 
 -- _DUE --

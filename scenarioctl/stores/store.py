@@ -24,6 +24,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, events, runs, scenarios
 from scenarioctl.stores import jobs as job_operations
+from scenarioctl.stores.addresses import AddressBook
 from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.operations import Operation, Row, T, reads, writes
@@ -362,6 +363,10 @@ class Store(ABC):
     def sent(self) -> SentTransactions:
         """Return the transactions that were sent."""
         return SentTransactions(self)
+
+    def addresses(self) -> AddressBook:
+        """Return the accounts with names."""
+        return AddressBook(self)
 
     # -- webhooks
 

@@ -428,3 +428,13 @@ CREATE INDEX scenarios_by_name ON scenarios (left(name, 600)) WHERE name <> '';
 
 -- told of sent, compatible 1 --
 ALTER TABLE sent_transactions ADD COLUMN says text NOT NULL DEFAULT '', ADD COLUMN name text NOT NULL DEFAULT '';
+
+-- addresses, compatible 1 --
+-- Accounts with names, in 0x hex and as they were given.
+CREATE TABLE addresses (
+    created bigint NOT NULL,
+    watched bigint NOT NULL,
+    name text COLLATE "C" PRIMARY KEY,
+    account text COLLATE "C" NOT NULL UNIQUE,
+    address text NOT NULL
+);

@@ -560,3 +560,13 @@ CREATE INDEX scenarios_by_name ON scenarios (name) WHERE name <> '';
 ALTER TABLE sent_transactions ADD COLUMN says TEXT NOT NULL DEFAULT '';
 
 ALTER TABLE sent_transactions ADD COLUMN name TEXT NOT NULL DEFAULT '';
+
+-- addresses --
+-- Accounts with names, in 0x hex and as they were given.
+CREATE TABLE addresses (
+    name TEXT PRIMARY KEY,
+    account TEXT NOT NULL UNIQUE,
+    address TEXT NOT NULL,
+    watched INTEGER NOT NULL,
+    created INTEGER NOT NULL
+) WITHOUT ROWID;

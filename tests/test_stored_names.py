@@ -14,7 +14,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
 from scenarioctl.model.request_fields import field_rows
-from scenarioctl.operations import find_handler, scenario_names
+from scenarioctl.operations import find_handler, stored_names
 from scenarioctl.operations.jobs import ListJobs, list_jobs
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.server.endpoints import ENDPOINTS
@@ -36,7 +36,7 @@ async def stored(app: Application, *scenarios: Any) -> None:
 
 
 async def summary_of(app: Application, id: str) -> Any:
-    return await scenario_names.perform(app, scenario_info, ScenarioInfo(id=id))
+    return await stored_names.perform(app, scenario_info, ScenarioInfo(id=id))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ async def test_a_scenario_is_found_by_what_names_it(tmp_path: Path, text: str, i
     async with make_app(tmp_path) as app:
         await stored(app)
 
-        assert await scenario_names.find_scenario(app, text, field="id") == id
+        assert await stored_names.find_scenario(app, text, field="id") == id
 
 
 async def test_the_answer_says_which_id_was_meant(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_the_same_job_named_twice_is_one_row(tmp_path: Path) -> None:
         await stored(app)
         request = ListJobs(ids=("Monthly rent", "hLhm", RENT.id))
 
-        found = await scenario_names.perform(app, list_jobs, request)
+        found = await stored_names.perform(app, list_jobs, request)
 
         assert [row["id"] for row in found.answer["jobs"]] == [RENT.id, OTHER.id]
         assert found.ids == {"Monthly rent": RENT.id, "hLhm": OTHER.id}
@@ -125,7 +125,7 @@ def test_every_operation_that_takes_the_id_of_a_scenario_or_a_job_takes_its_name
         (row.operation, field.name)
         for row in ENDPOINTS
         for field in fields(find_handler(row.operation)[1])
-        if field.name in ("id", "ids", "scenario", "scenario_id", "job")
+        if field.name in ("id", "ids", "scenario", "scenario_id", "job", "replace")
     }
     takes_name = {
         (row.operation, each["name"])
@@ -202,7 +202,7 @@ def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
         signed = scenarioctl(
             *("--offline", "tx", "payload", *source, "--sender", account, "--nonce", "0", "--field", "says")
         )
-        assert (signed.out, signed.code) == ("writes 'one' to the history of polkadot\n", 0), signed.err
+        assert (signed.out, signed.code) == ("writes 'one' to the history of Polkadot\n", 0), signed.err
 
 
 def test_a_daemon_says_which_id_was_meant(scenarioctl: Run, serving: Serving) -> None:
