@@ -11,6 +11,7 @@ import pytest
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import sent
+from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.store import Store
 from tests.messages import raises, says
@@ -122,6 +123,29 @@ class TestEveryStore:
         assert run(store.sent().list(SentFilter(chain="kusama"), limit=3, after="")).total == 0
         with raises(InvalidRequest, says("after", "x")):
             run(store.sent().list(SentFilter(), limit=3, after="x"))
+
+    def test_a_search_finds_the_words_of_the_version_that_is_stored(self, store: Store) -> None:
+        def found(search: str, **more: Any) -> list[SentTransaction]:
+            page = run(store.sent().list(SentFilter(search=search, **more), limit=1, after=""))
+            assert page.total == len(page.items)
+            return list(page.items)
+
+        for each in (SENT, OTHER):
+            run(store.sent().add(each))
+        assert set(run(store.sent().without_words(limit=9))) == {SENT, OTHER}
+        run(store.sent().add_words([(SENT, words_of("sends 1 DOT")), (OTHER, words_of("100%\0"))]))
+
+        assert run(store.sent().without_words(limit=9)) == []
+        assert found("DOT 1.0") == found("sen", chain="polkadot") == [SENT]
+        assert found("100%?") == [OTHER]
+        assert found("dot", chain="kusama") == found("dot 100") == found("\0") == []
+        run(store.sent().change(replace(SENT, state=SentState.FINALIZED)))
+        assert [each.revision for each in run(store.sent().without_words(limit=9))] == [1]
+        # Read before the change.
+        run(store.sent().add_words([(SENT, words_of("late"))]))
+        assert found("late") == []
+        with raises(InvalidRequest, says("search", "x" * 50)):
+            run(store.sent().list(SentFilter(search="x" * 201), limit=1, after=""))
 
     @pytest.mark.parametrize(
         ("wanted", "count"),

@@ -657,3 +657,32 @@ def wait_until_blocked(connection: "psycopg.Connection[Any]") -> None:
     while connection.execute(question).fetchone() == (0,):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+#: Tables and columns that a store makes of the others, or that only a running worker has.
+OWN = {
+    "scenario_counts",
+    "leases",
+    "scenario_words",
+    "sqlite_sequence",
+    "scenario_chains",
+    "scenario_tags",
+    "scenario_webhooks",
+}
+MADE_ANEW = {("jobs", "noted"), ("sent_transactions", "worded"), ("sent_transactions", "words")}
+
+
+def test_every_column_of_a_store_is_copied(tmp_path: Path) -> None:
+    run(create_store(str(tmp_path / "s.db")))
+
+    with closing(sqlite3.connect(tmp_path / "s.db")) as file:
+        tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        columns = {
+            (table.name, row[1])
+            for table in copying_module.TABLES
+            for row in file.execute(f"PRAGMA table_info({table.name})")
+        }
+
+    copied = {(each.name, name) for each in copying_module.TABLES for name in (*each.columns, *each.fixed)}
+    assert columns - copied == MADE_ANEW
+    assert tables - {each.name for each in copying_module.TABLES} == OWN

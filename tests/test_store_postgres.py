@@ -44,7 +44,7 @@ from tests.runner import finish as run
 from tests.serving import Serving
 from tests.test_outbox import READY
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
-from tests.test_stores import FIRST, SECOND, all_pages, fill, message
+from tests.test_stores import FIRST, SECOND, all_pages, fill, message, tell_words
 
 pytestmark = pytest.mark.processes
 
@@ -459,30 +459,6 @@ print(sorted(name for name in sys.modules if name in heavy))
 
 
 class TestRows:
-    def test_a_search_uses_the_index_of_trigrams(self, server: Server, store: PostgresStore) -> None:
-        fill(store, 3000)
-        run(store.put_scenario(replace(FIRST, id="needle", name="Pay the rent")))
-        server.execute("ANALYZE scenarioctl.scenarios", database="shared")
-        # A table as small is scanned sooner.
-        asked(store, "SET enable_seqscan = off")
-        question = statements.list_scenarios(
-            chain=False,
-            tag=False,
-            search=True,
-            after=False,
-            sort="created",
-            descending=True,
-            are_many=False,
-        )
-        values = {"pattern": "'%%the rent%%'", "search": "'the rent'", "limit": "51"}
-        plan = asked(
-            store,
-            "EXPLAIN " + re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], POSTGRES.render(question)),
-        )
-
-        assert "scenarios_by_text" in "\n".join(row[0] for row in plan)
-        assert [item.id for item in run(store.list_scenarios(search="THE Rent")).items] == ["needle"]
-
     def test_what_names_a_scenario_is_sought_in_an_index(self, server: Server, store: PostgresStore) -> None:
         fill(store, 3000)
         run(store.put_scenario(replace(FIRST, id="needle", name="Pay the rent")))
@@ -503,17 +479,17 @@ class TestRows:
         for index, plan in plans.items():
             assert index in "\n".join(row[0] for row in plan), plan
 
-    def test_a_search_reaches_from_no_text_into_the_next(self, store: PostgresStore) -> None:
-        run(store.put_scenario(replace(FIRST, id="ab", summary="cd", name="ef\ngh")))
+    def test_scenarios_without_words_are_sought_in_an_index(
+        self, server: Server, store: PostgresStore
+    ) -> None:
+        fill(store, 3000)
+        for _ in range(3):
+            tell_words(store)
+        server.execute("ANALYZE", database="shared")
+        question = POSTGRES.render(statements.WITHOUT_WORDS)
+        plan = asked(store, f"EXPLAIN {question}".replace("%(after)s", "0").replace("%(limit)s", "200"))
 
-        assert [
-            run(store.list_scenarios(search=text)).total for text in ("b\nc", "d\ne", "f\ng", "F\nG")
-        ] == [
-            0,
-            0,
-            1,
-            1,
-        ]
+        assert "scenarios_without_words" in "\n".join(row[0] for row in plan), plan
 
     def test_statistics_read_no_scenario(self, server: Server, store: PostgresStore) -> None:
         fill(store, 3000)
@@ -841,7 +817,6 @@ class TestCommands:
             "store": location,
             "version": VERSION,
             "newest": VERSION,
-            "extensions": ["pg_trgm"],
             "stalled_runs": 0,
             "workers": [],
         }
@@ -875,18 +850,6 @@ class TestCommands:
 
         assert asked(store, "SELECT count(*) FROM procrastinate_jobs") == [(0,)]
         assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "late" in finding]
-
-    def test_a_server_without_trigrams_says_so(self, server: Server) -> None:
-        url = server.create_database("plain")
-        run(create_store(url))
-        server.execute("DROP INDEX scenarioctl.scenarios_by_text", database="plain")
-
-        with opened(url) as store:
-            run(store.put_scenario(FIRST))
-            assert run(store.inspect(time.time_ns)).findings[0] == says("pg_trgm", "store init")
-            assert [item.id for item in run(store.list_scenarios(search="XTRANS")).items] == [FIRST.id]
-            assert run(create_store(url)) is False
-            assert run(store.inspect(time.time_ns)).extensions == ("pg_trgm",)
 
     def test_a_file_is_created_and_checked_too(self, scenarioctl: Run, tmp_path: Path) -> None:
         path = str(tmp_path / "scenarios.db")

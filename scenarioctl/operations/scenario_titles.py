@@ -20,7 +20,7 @@ _NODES_ON_LOOP = 100
 #: Seconds that a chain has to tell whether it has an account.
 _PATIENCE = 2.0
 #: Bytes of a compressed diagram above which its summary is its title: reading all steps for one line takes too long.
-_LARGE = 64 * 1024
+LARGE = 64 * 1024
 
 
 class Title(NamedTuple):
@@ -45,7 +45,7 @@ def _title_of(app: Application, scenario: StoredScenario) -> Title:
     from scenarioctl.actions.story import tell_scenario
 
     title = Title(scenario.summary, name=scenario.name)
-    if len(scenario.blob) > _LARGE:
+    if len(scenario.blob) > LARGE:
         return title
     try:
         story = tell_scenario(app, read_blob(scenario.blob, scenario.id))

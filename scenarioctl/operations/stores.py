@@ -77,8 +77,6 @@ class StoreCheck(TypedDict):
     version: int
     #: The newest version of the tables that this program knows.
     newest: int
-    #: Extensions of the server that are used.
-    extensions: list[str]
     #: Seconds by which the server's clock is ahead of this machine's; null without a server.
     clock_skew: float | None
     #: Rows that were changed or deleted, and whose room is not free yet.
@@ -99,7 +97,6 @@ async def check_store(app: Application, request: CheckStore) -> Result[StoreChec
             "engine": found.engine,
             "version": found.version,
             "newest": found.newest,
-            "extensions": list(found.extensions),
             "clock_skew": found.clock_skew,
             "dead_rows": found.dead_rows,
             "stalled_runs": found.stalled_runs,

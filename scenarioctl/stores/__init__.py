@@ -109,8 +109,6 @@ class Inspection:
     #: The version of its tables, and the newest that this program knows.
     version: int
     newest: int
-    #: Those of the server that are used.
-    extensions: tuple[str, ...] = ()
     #: Seconds by which the server's clock is ahead of this machine's; None if there is no server.
     clock_skew: float | None = None
     #: Rows that were changed or deleted, and whose room can't be used yet.

@@ -158,8 +158,6 @@ def _locking(lock: str) -> _Word:
     return lambda table="": f"{lock} OF {table}" if table else lock
 
 
-#: What is searched, as the index of trigrams has it.
-SEARCHED = r"lower(id || E'\n' || summary || E'\n' || name)"
 #: The first condition is that of the index.
 _TAGGED = "s.tags <> '{{}}' AND s.tags @> ARRAY[:tag::text]"
 
@@ -189,8 +187,9 @@ SQLITE = Dialect(
         # A join that reads its left side first.
         "cross": "CROSS",
         # Not LIKE, which needs escaping and can take forever.
-        "has": "instr(lower({0}), {1}) > 0",
-        "like_search": "",
+        "has": "instr({0}, {1}) > 0",
+        # One of the texts of a list: `{has_any words, accounts}`.
+        "has_any": "EXISTS (SELECT 1 FROM json_each(:{1}) WHERE instr({0}, value) > 0)",
         "sortable": "{0}",
         # Numbers of rows are given out by the database, unless rows bring theirs along.
         "numbered": "",
@@ -232,8 +231,9 @@ POSTGRES = Dialect(
         # The server chooses the way itself.
         "tag_count": "0",
         "cross": "",
-        "has": "strpos(lower({0}), {1}) > 0",
-        "like_search": f"{SEARCHED} LIKE :pattern AND",
+        # Its planner estimates how many rows this finds, which it can't of `strpos`.
+        "has": "{0} LIKE {1}_like",
+        "has_any": "EXISTS (SELECT FROM unnest(:{1}::text[]) AS one WHERE strpos({0}, one) > 0)",
         # An entry of an index has a limit.
         "sortable": "left({0}, 600)",
         "numbered": "OVERRIDING SYSTEM VALUE",

@@ -7,8 +7,9 @@ from typing import Any
 from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
-from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
-from scenarioctl.stores.rows import Value, read_texts, write_cursor
+from scenarioctl.stores.operations import Operation, Row, Table, find, find_all, lock_key
+from scenarioctl.stores.rows import Value, clean, read_texts, write_cursor
+from scenarioctl.stores.search import search_values, wanted_by, words_of
 from scenarioctl.stores.validation import changed_meanwhile, damaged, is_id, still_running, taken, unknown
 
 #: Means the scenario that was created last.
@@ -76,6 +77,7 @@ def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]
     if revision and (yield from get(scenario.id)).revision != revision:
         raise changed_meanwhile(scenario.id)
     yield statements.CHANGE_SCENARIO, _values(scenario)
+    yield statements.FORGET_WORDS_OF_SENT, {"id": scenario.id}
     yield from _forget_events(_webhooks(locked))
     return True
 
@@ -137,7 +139,7 @@ def delete(id: str) -> Operation[None]:
     job = yield from find(statements.LOCK_JOB_OF_SCENARIO, id=id)
     if job is not None and job[0] == "running":
         raise still_running(id)
-    for statement in statements.DELETE_SCENARIO:
+    for statement in (*statements.DELETE_SCENARIO, statements.FORGET_WORDS_OF_SENT):
         yield statement, {"id": id}
     yield from _forget_events(webhooks)
 
@@ -151,14 +153,17 @@ def list_page(
     *, limit: int, after: Sequence[Value], chain: str, tag: str, search: str, sort: str, descending: bool
 ) -> Operation[ScenarioPage]:
     """Return the scenarios behind the one with the sort key *after*; () is before all."""
-    # `lower` of both databases changes ASCII letters alone, as that of bytes does.
-    wanted = search.encode().lower().decode()
+    wanted = wanted_by(search)
+    # A list shows the name of a receiver that the address book knows.
+    book = (yield statements.NAMED_ACCOUNTS, {}) if wanted else []
+    named = [(words_of(name), account) for name, account in book]
+    accounts = [[account for words, account in named if word in words] for word in wanted]
     values: dict[str, Any] = {
         "limit": limit + 1,
         "chain": chain,
         "tag": tag,
-        "search": wanted,
-        "pattern": f"%{_escape(wanted)}%",
+        **search_values(wanted),
+        **{f"accounts_{place}": found for place, found in enumerate(accounts)},
         **{f"after_{place}": part for place, part in enumerate(after)},
     }
     are_many = False
@@ -168,7 +173,7 @@ def list_page(
     question = statements.list_scenarios(
         chain=bool(chain),
         tag=bool(tag),
-        search=bool(search),
+        words=tuple(map(bool, accounts)),
         after=bool(after),
         sort=sort,
         descending=descending,
@@ -190,6 +195,25 @@ def list_page(
         next=following,
         damaged=tuple(item for item in listed if isinstance(item, str)),
     )
+
+
+def find_without_words(*, after: int, limit: int) -> Operation[dict[int, StoredScenario | None]]:
+    """Return scenarios whose words nobody has told since they were stored or changed, by their numbers; None is a damaged one.
+
+    They are those behind the number *after*, in this order.
+    """
+    found: dict[int, StoredScenario | None] = {}
+    for seq, *row in (yield statements.WITHOUT_WORDS, {"after": after, "limit": limit}):
+        found[seq] = None
+        with suppress(StoreFailed):
+            found[seq] = _read(tuple(row))
+    return found
+
+
+def add_words(told: Sequence[tuple[int, int, str]]) -> Operation[None]:
+    """Keep the words of scenarios: the number of each, its `updated` as it was read, and what `search.words_of` returned."""
+    rows: list[Row] = [(seq, updated, clean(words)) for seq, updated, words in told]
+    yield statements.ADD_WORDS, {"told": Table(rows)}
 
 
 def _lock_webhooks(uuids: Iterable[str]) -> Operation[None]:
@@ -270,8 +294,3 @@ def _read_listed(row: Row) -> ListedScenario | str:
 def _check_types(values: Row, types: tuple[type, ...]) -> None:
     if tuple(map(type, values)) != types:
         raise ValueError
-
-
-def _escape(text: str) -> str:
-    """Return *text* as LIKE takes it literally."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

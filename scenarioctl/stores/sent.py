@@ -7,9 +7,10 @@ from typing import Any
 
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
-from scenarioctl.stores.rows import read_cursor, write_sent_cursor
-from scenarioctl.stores.validation import check_limit
+from scenarioctl.stores.operations import Asking, Operation, Row, Table, find, find_all
+from scenarioctl.stores.rows import clean, read_cursor, write_sent_cursor
+from scenarioctl.stores.search import search_values, wanted_by
+from scenarioctl.stores.validation import check_limit, check_search
 
 #: A store keeps so many; the oldest go.
 MOST = 10_000
@@ -37,6 +38,8 @@ class SentFilter:
     chain: str = ""
     scenario: str = ""
     state: str = ""
+    #: Its words, as `search.wanted_by` tells.
+    search: str = ""
     #: Nanoseconds since 1970: from this one on, and before that one.
     since: int | None = None
     until: int | None = None
@@ -86,8 +89,24 @@ class SentTransactions:
     async def list(self, wanted: SentFilter, *, limit: int, after: str) -> SentPage:
         """Return at most *limit* of those that are *wanted*, behind the cursor *after*; InvalidRequest if it is none."""
         check_limit(limit)
+        check_search(wanted.search)
         position = read_cursor(after, sort="sent", descending=True, damaged=False)
-        return await self._store.read(partial(_list, wanted, limit, position), long=limit > _SHORT)
+        if "\0" in wanted.search:
+            return SentPage(items=(), total=0, next="")
+        is_long = limit > _SHORT or bool(wanted.search)
+        return await self._store.read(partial(_list, wanted, limit, position), long=is_long)
+
+    async def without_words(self, *, limit: int) -> Sequence[SentTransaction]:
+        """Return at most *limit* whose words nobody has told since they were stored or changed."""
+        rows = await self._store.read(
+            partial(find_all, statements.SENT_WITHOUT_WORDS, limit=limit), long=True
+        )
+        return [_read(row) for row in rows]
+
+    async def add_words(self, told: Sequence[tuple[SentTransaction, str]]) -> None:
+        """Keep what `search.words_of` returned of transactions, unless they have changed since they were read."""
+        rows: list[Row] = [(each.chain, each.hash, each.revision, clean(words)) for each, words in told]
+        await self._store.write(partial(find_all, statements.ADD_WORDS_OF_SENT, told=Table(rows)))
 
     async def of_drafts(self, drafts: Collection[int]) -> Mapping[int, SentTransaction]:
         """Return the transaction that was sent last for each of these drafts, by its seq, where there is one.
@@ -130,14 +149,21 @@ def _get(chain: str, hash: str) -> Operation[SentTransaction | None]:
 
 
 def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Operation[SentPage]:
-    given = {name: value for name, value in vars(wanted).items() if value not in ("", None)}
+    words = wanted_by(wanted.search)
+    given = {
+        name: value for name, value in vars(wanted).items() if value not in ("", None) and name != "search"
+    }
+    conditions = [
+        *(_CONDITIONS[name] for name in given),
+        *(f"{{has words, :word_{place}}}" for place in range(len(words))),
+    ]
     behind = dict(zip(("behind_sent", "behind_chain", "behind_hash"), position, strict=False))
     rows = yield (
         statements.LIST_SENT.format(
-            condition=" AND ".join(_CONDITIONS[name] for name in given) or "1 = 1",
+            condition=" AND ".join(conditions) or "1 = 1",
             behind="AND (sent, chain, hash) < (:behind_sent, :behind_chain, :behind_hash)" if behind else "",
         ),
-        {**given, **behind, "limit": limit + 1},
+        {**given, **search_values(words), **behind, "limit": limit + 1},
     )
     found = [_read(row[1:]) for row in rows if row[1] is not None]
     last = found[limit - 1] if len(found) > limit else None

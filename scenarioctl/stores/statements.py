@@ -75,28 +75,40 @@ _CHAIN_BY_CREATED = ("c.created", "c.scenario")
 _OF_A_CHAIN = "scenario_chains c {cross} JOIN scenarios s ON s.seq = c.scenario"
 #: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
 _ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.seq"
-#: Not LIKE alone, whose index finds what reaches from one text into the next.
-_SEARCHED = """
-    {like_search} ({has s.summary, :search} OR {has s.id, :search} OR s.name <> '' AND {has s.name, :search})
-"""
 
 
 @cache
 def list_scenarios(
-    *, chain: bool, tag: bool, search: bool, after: bool, sort: str, descending: bool, are_many: bool
+    *,
+    chain: bool,
+    tag: bool,
+    words: tuple[bool, ...],
+    after: bool,
+    sort: str,
+    descending: bool,
+    are_many: bool,
 ) -> str:
-    """Return the question for a page of the scenarios of a chain, with a tag, with a text, or all; each row begins with the total.
+    """Return the question for a page of the scenarios of a chain, with a tag, with words, or all; each row begins with the total.
 
-    *are_many*: there are so many with the tag, or else of the chain, that a page fills soon in the order of the list.
+    *words*: for each word that all must have, whether one of its accounts will do.  *are_many*: there are so many with the
+    tag, or else of the chain, that a page fills soon in the order of the list.
     """
+    found = " AND ".join(
+        f"({{has w.words, :word_{place}}} OR {{has_any w.words, accounts_{place}}})"
+        if is_named
+        else f"{{has w.words, :word_{place}}}"
+        for place, is_named in enumerate(words)
+    )
     conditions = [
         *(["c.chain = :chain"] if chain else []),
         *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
-        *([_SEARCHED] if search else []),
+        *([f"EXISTS (SELECT 1 FROM scenario_words w WHERE w.scenario = s.seq AND {found})"] if words else []),
     ]
     source = _OF_A_CHAIN if chain else "scenarios s"
     total = __getattr__("COUNT_SCENARIOS")
-    if tag or search:
+    if words and not (chain or tag):
+        total = f"SELECT count(*) FROM scenario_words w WHERE {found}"
+    elif tag or words:
         total = f"SELECT count(*) FROM {source} WHERE {' AND '.join(conditions)}"
     order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     if after:

@@ -9,12 +9,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, new_owner
 from scenarioctl.operations.runs import retention_of
+from scenarioctl.operations.search_words import complete_words
 from scenarioctl.worker.chores import Attempts, Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.legs import Legs
@@ -235,6 +237,7 @@ class Worker:
             asyncio.create_task(repeat(self._take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
             asyncio.create_task(repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)),
+            asyncio.create_task(repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)),
             asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),
         ]
         try:

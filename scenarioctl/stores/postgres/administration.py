@@ -1,6 +1,6 @@
 """What an owner does with the database of a store: create its tables, migrate them, and look at how it is.
 
-An operator should know of the server: clocks, extensions, dead rows, runs that nobody runs; `/metrics` has figures.
+An operator should know of the server: clocks, dead rows, runs that nobody runs; `/metrics` has figures.
 
 Daemons of older versions run on.  A migration that only adds is applied at once.  One that removes what an older version needs
 waits until the operator says that no daemon of that version runs any more, and so do those after it.
@@ -74,7 +74,6 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
             created = not await _has_tables(connection)
             if created:
                 await _create(connection)
-            await index_search(connection)
             if grant:
                 await _grant(connection, grant)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -115,35 +114,6 @@ async def _create(connection: Connection) -> None:
         "INSERT INTO meta (version, compatible, engine, engine_removed) VALUES (%s, %s, %s, %s)",
         (VERSION, MIGRATIONS[-1].compatible, engine.newest, engine.removed),
     )
-
-
-async def index_search(connection: Connection) -> bool:
-    """Create the index of searches if the extension pg_trgm is installed or may be; return whether there is one."""
-    from scenarioctl.stores.operations import SEARCHED
-
-    found = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.scenarios_by_text",))
-    if await found.fetchone() == (True,):
-        # Also for a role that may not create it.
-        return True
-    try:
-        async with connection.transaction():
-            await connection.execute(f"CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA {SCHEMA}")
-    except psycopg.Error:
-        # Not available on this server, or not to this role: a search reads all rows then.
-        return False
-    found = await connection.execute(
-        "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_trgm'"
-    )
-    row = await found.fetchone()
-    if row is None:
-        return False
-    operators = psycopg.sql.Identifier(row[0], "gin_trgm_ops")
-    await connection.execute(
-        psycopg.sql.SQL(
-            "CREATE INDEX IF NOT EXISTS scenarios_by_text ON scenarios USING gin (({}) {})"
-        ).format(psycopg.sql.SQL(SEARCHED), operators)
-    )
-    return True
 
 
 async def _grant(connection: Connection, role: str) -> None:
@@ -353,9 +323,6 @@ async def inspect(
 ) -> Inspection:
     """*stalled*: legs whose worker is silent; *late*: those that nobody has begun."""
     skew = await _clock_skew(connection, clock)
-    extension = await _one(
-        connection, "SELECT count(*) FROM pg_indexes WHERE indexname = 'scenarios_by_text'"
-    )
     dead = await _all(
         connection,
         "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname = %s ORDER BY relname",
@@ -368,7 +335,6 @@ async def inspect(
         *_of_migrations(Meta(version=version, compatible=compatible, engine=engine)),
         *_engine_inspected(removed),
         *_of_clocks(skew),
-        *([] if extension else [_NO_TRIGRAMS]),
         *_of_dead_rows(dead),
         *_of_stalled(stalled),
         *_of_late(late),
@@ -380,7 +346,6 @@ async def inspect(
         engine=f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}",
         version=version,
         newest=VERSION,
-        extensions=("pg_trgm",) if extension else (),
         clock_skew=skew,
         dead_rows=sum(count for _, count, _ in dead),
         stalled_runs=stalled,
@@ -394,12 +359,6 @@ async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float
     server = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())")
     after = clock()
     return round(float(server) - (before + after) / 2e9, 3)
-
-
-_NO_TRIGRAMS = (
-    "A search reads every scenario, since the extension pg_trgm is not installed. Have a superuser run CREATE EXTENSION"
-    f" pg_trgm SCHEMA {SCHEMA}, then run scenarioctl store init"
-)
 
 
 def _of_migrations(meta: Meta) -> list[str]:

@@ -570,3 +570,45 @@ CREATE TABLE addresses (
     watched INTEGER NOT NULL,
     created INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- words of scenarios --
+-- What a search finds, of the scenario as it was at `updated`; NULL until that is told.  Beside the scenarios, so that a search
+-- reads no diagrams.
+CREATE TABLE scenario_words (
+    scenario INTEGER PRIMARY KEY,
+    updated INTEGER NOT NULL,
+    words TEXT
+);
+
+INSERT INTO scenario_words (scenario, updated) SELECT seq, updated FROM scenarios;
+
+CREATE INDEX scenarios_without_words ON scenario_words (scenario) WHERE words IS NULL;
+
+CREATE TRIGGER scenario_words_missing AFTER INSERT ON scenarios BEGIN
+    INSERT OR REPLACE INTO scenario_words (scenario, updated) VALUES (new.seq, new.updated);
+END;
+
+CREATE TRIGGER scenario_words_outdated AFTER UPDATE ON scenarios BEGIN
+    UPDATE scenario_words SET updated = new.updated, words = NULL WHERE scenario = new.seq;
+END;
+
+CREATE TRIGGER scenario_words_removed AFTER DELETE ON scenarios BEGIN
+    DELETE FROM scenario_words WHERE scenario = old.seq;
+END;
+
+-- Without the columns that were searched.
+DROP INDEX scenarios_by_created;
+
+DROP INDEX scenarios_by_summary;
+
+CREATE INDEX scenarios_by_created ON scenarios (created, seq);
+
+CREATE INDEX scenarios_by_summary ON scenarios (summary, seq);
+
+-- words of sent --
+-- The same of transactions, and the `revision` that it is of.
+ALTER TABLE sent_transactions ADD COLUMN words TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE sent_transactions ADD COLUMN worded INTEGER NOT NULL DEFAULT -1;
+
+CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;

@@ -1,0 +1,75 @@
+"""What a search finds: the words of texts, as stores keep them in one column, and what a search wants there."""
+
+import re
+from collections.abc import Sequence
+
+from scenarioctl.chains.addresses import format_of
+from scenarioctl.errors import InvalidRequest
+
+#: Around a word in a sentence; `1.5` and `{{` have no such sign at their ends.
+_SIGNS = ".,;:()[]\"'“”‘’"
+_NUMBER = re.compile(r"(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?", re.ASCII)
+_JOINT_NUMBER = re.compile(r"(?<![^-/:#_])\d+(?![^-/:#_])", re.ASCII)
+
+
+def words_of(*texts: str) -> str:
+    """Return the words of *texts*, each once, with a space on either side.
+
+    An account is there as `0x` hex too, whatever its address, and a number that a sign joins to others by itself: `2026-11`.
+    """
+    found: dict[str, None] = {}
+    for word in _split(" ".join(texts)):
+        number = _number(word)
+        found[number or word.casefold()] = None
+        if not number:
+            found.update(dict.fromkeys(_JOINT_NUMBER.findall(word)))
+            if account := _account(word):
+                found[account] = None
+    return f" {' '.join(found)} "
+
+
+def wanted_by(search: str) -> tuple[str, ...]:
+    """Return the texts that `words_of` must have for *search* to find it.
+
+    A word may be a part of one there, in either case.  A number is a whole one, however it is spelled: `5` isn't `1.5`, and
+    `1,500.0` is `1500`.
+    """
+    wanted = []
+    for word in _split(search):
+        number = _number(word)
+        wanted.append(f" {number} " if number else _account(word) or word.casefold())
+    return tuple(dict.fromkeys(wanted))
+
+
+def search_values(wanted: Sequence[str]) -> dict[str, str]:
+    """Return the values of the conditions `{has …, :word_0}` and so on."""
+    literal = [each.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for each in wanted]
+    return {
+        **{f"word_{place}": each for place, each in enumerate(wanted)},
+        **{f"word_{place}_like": f"%{each}%" for place, each in enumerate(literal)},
+    }
+
+
+def _split(text: str) -> list[str]:
+    # Digits come in groups, and addresses without their middle.
+    words = text.replace("\u202f", "").replace("…", " ").split()
+    return [word.strip(_SIGNS) or word for word in words]
+
+
+def _number(word: str) -> str:
+    """Return the number that *word* is, in its shortest form; empty if it is none."""
+    if not (word[0].isdigit() and _NUMBER.fullmatch(word)):
+        return ""
+    whole, _, rest = word.replace(",", "").partition(".")
+    rest = rest.rstrip("0")
+    return f"{whole}.{rest}" if rest else whole
+
+
+def _account(word: str) -> str:
+    """Return the account whose address *word* is, as hex; empty if it is none."""
+    if not 42 <= len(word) <= 66:
+        return ""
+    try:
+        return f"0x{format_of(word).parse(word, field='search').hex()}"
+    except InvalidRequest:
+        return ""
