@@ -152,6 +152,7 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
     assert [name for name in HEAVY if of(name, modules)] == ["aiohttp", "tomllib"]
     # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
     assert of("scenarioctl", modules - offline) == [
+        "scenarioctl.chains.availability",
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
         "scenarioctl.chains.node_client",

@@ -15,7 +15,10 @@ from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
 from scenarioctl.contracts import is_contract
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.json_types import timestamp
 from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import load_cached, save_cached
 from scenarioctl.runtime.type_table import TypeTable
@@ -62,10 +65,19 @@ HEALTHY = {
     "healthy": True,
     "reason": None,
     "block": 20,
+    "block_time": None,
+    "age": None,
+    "head": "unknown",
     "spec_name": "polkadot",
     "spec_version": 2000000,
 }
-LOST = {"healthy": False, "block": None, "spec_name": None, "spec_version": None}
+LOST = {
+    **HEALTHY,
+    "healthy": False,
+    "block": None,
+    "spec_name": None,
+    "spec_version": None,
+}
 
 
 # chain check
@@ -100,10 +112,27 @@ def test_without_a_terminal_an_endpoint_is_a_line_of_tabs(scenarioctl: Run, tmp_
 
     lines = [line.split("\t") for line in ended.out.splitlines()]
     assert [line[:2] + line[3:] for line in lines] == [
-        ["polkadot", node.url, "20", "polkadot 2000000", "bundled 2000000, current", "healthy"],
-        ["polkadot", NOWHERE, "-", "-", "bundled 2000000, current", REFUSED],
+        ["polkadot", node.url, "20", "-", "polkadot 2000000", "bundled 2000000, current", "healthy"],
+        ["polkadot", NOWHERE, "-", "-", "-", "bundled 2000000, current", REFUSED],
     ]
     assert lines[0][2].endswith(" ms")
+
+
+@pytest.mark.parametrize(("age", "head", "words"), [(7, "fresh", "s"), (3 * 3600, "late", "3h 0m, late")])
+def test_the_age_of_a_best_block_is_told(
+    scenarioctl: Run, tmp_path: Path, age: int, head: str, words: str
+) -> None:
+    made = int(time.time()) - age
+    storage = {TIMESTAMP_NOW: "0x" + (1000 * made).to_bytes(8, "little").hex()}
+    with Node(answers("polkadot", storage)) as node:
+        config = configure(tmp_path, polkadot=[node.url])
+        told = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
+        drawn = scenarioctl("--config", config, "chain", "check", "polkadot")
+
+    (row,) = json.loads(told.out)["chains"][0]["endpoints"]
+    assert row["block_time"] == timestamp(made * SECOND)
+    assert (age <= row["age"] < age + 60, row["head"]) == (True, head)
+    assert drawn.out.split("\t")[4].endswith(words)
 
 
 def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(scenarioctl: Run, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
+from scenarioctl.chains.availability import read_block_time
+from scenarioctl.cli.output import head_age
 from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention, new_owner
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
@@ -225,6 +227,36 @@ async def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
         assert answer["needs"]["count"] == 50
 
 
+def test_a_chain_tells_the_age_of_its_head_and_which_endpoint_answers(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    def chain() -> Any:
+        return json.loads(scenarioctl(*config, "status", "--json").out)["chains"][0]
+
+    with FakeNetwork(tmp_path) as network:
+        config = ("--config", str(network.config))
+        scenarioctl("--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello")
+        polkadot = network.chains["polkadot"]
+        polkadot.store("Timestamp", "Now", value=int(time.time() * 1000) - 5000)
+        fresh = chain()
+        polkadot.store("Timestamp", "Now", value=int(time.time() * 1000) - 3600_000)
+        late = chain()
+
+    gone = chain()
+    assert (fresh["head"], fresh["block_seconds"], {*fresh["history"]}) == ("fresh", 6, {"answered"})
+    assert 4 < fresh["age"] < 60
+    assert fresh["endpoint"].startswith("ws://127.0.0.1:")
+    assert (late["head"], round(late["age"] / 60)) == ("late", 60)
+    assert head_age(late) == "1h 0m, late"
+    assert (gone["head"], gone["age"], gone["endpoint"], {*gone["history"]}) == (
+        "unknown",
+        None,
+        "",
+        {"away"},
+    )
+    assert gone["history_since"]
+
+
 def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -> None:
     with FakeNetwork(tmp_path) as network:
         config = ("--config", str(network.config))
@@ -247,15 +279,15 @@ def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("answer", "moment"),
     [
-        ("0x0100000000000000", "1970-01-01T00:00:00.001000000Z"),
+        ("0x0100000000000000", 1_000_000),
         ("0x", None),
         (None, None),
         ("0xzz", None),
         ("0xffffffffffffffff", None),
     ],
 )
-def test_the_time_of_a_block_is_read_or_unknown(answer: object, moment: str | None) -> None:
-    assert operation._read_moment(answer) == moment
+def test_the_time_of_a_block_is_read_or_unknown(answer: object, moment: int | None) -> None:
+    assert read_block_time(answer) == moment
 
 
 @pytest.fixture

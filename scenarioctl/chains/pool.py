@@ -10,9 +10,11 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
+from scenarioctl.chains.availability import History, block_seconds
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection, Timeouts, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import PoolClosed
@@ -101,6 +103,8 @@ class Pool:
         self.chain = chain
         self.cache = cache
         self.tables = Tables(known)
+        self._known = known
+        self.history = History()
         self.backoff = backoff or Backoff()
         self.patience = patience
         self.timeouts = timeouts or TIMEOUTS
@@ -115,6 +119,11 @@ class Pool:
         self._opening: set[asyncio.Task[NodeConnection]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._retired = self._closed = False
+
+    @cached_property
+    def block_seconds(self) -> float:
+        """How long a block of the chain takes, in seconds."""
+        return block_seconds(self._known)
 
     def retire(self) -> None:
         """Close idle connections now, and others when their exchange ends."""
@@ -198,6 +207,7 @@ class Pool:
             raise
         except ChainUnreachable as error:
             self.backoff.failed(str(error))
+            self.history.note("away")
             raise
         except BaseException:
             self.backoff.gave_up()

@@ -1,13 +1,16 @@
 """Which endpoints of a chain answer, how fast, and how far they are."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from scenarioctl.chains.availability import read_block_time
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ScenarioctlError
+from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 
 #: An endpoint so many blocks behind the best of its chain is not healthy: some minutes.
 FAR_BEHIND = 30
@@ -23,6 +26,9 @@ class Probe:
     latency: float | None = None
     #: Number of the best block.
     block: int | None = None
+    #: The best block's own time, in nanoseconds since 1970, and how many seconds ago that was; None if it doesn't say.
+    made: int | None = None
+    age: float | None = None
     spec_name: str = ""
     spec_version: int | None = None
     #: Why it is not to be relied on; empty where it is.
@@ -33,24 +39,32 @@ class Probe:
         return not self.reason
 
 
-async def probe(chains: Sequence[Chain], *, patience: float = TIMEOUTS.opening) -> tuple[Probe, ...]:
-    """Ask every endpoint of *chains* at once; those that have not answered after *patience* seconds are given up."""
+async def probe(
+    chains: Sequence[Chain],
+    *,
+    patience: float = TIMEOUTS.opening,
+    clock: Callable[[], int] = time.time_ns,
+) -> tuple[Probe, ...]:
+    """Ask every endpoint of *chains* at once; those that have not answered after *patience* seconds are given up.
+
+    *clock* returns nanoseconds since 1970.
+    """
     probes = await asyncio.gather(
-        *(_probe_one(chain, endpoint, patience) for chain in chains for endpoint in chain.endpoints)
+        *(_probe_one(chain, endpoint, patience, clock) for chain in chains for endpoint in chain.endpoints)
     )
     return tuple(_compare(one, probes) for one in probes)
 
 
-async def _probe_one(chain: Chain, endpoint: str, patience: float) -> Probe:
+async def _probe_one(chain: Chain, endpoint: str, patience: float, clock: Callable[[], int]) -> Probe:
     found = Probe(chain=chain.name, endpoint=endpoint)
     try:
         async with asyncio.timeout(patience + 1):
-            return await _ask(found, chain, patience)
+            return await _ask(found, chain, patience, clock)
     except TimeoutError:
         return replace(found, reason=f"{endpoint} did not answer in {patience:g} seconds")
 
 
-async def _ask(found: Probe, chain: Chain, patience: float) -> Probe:
+async def _ask(found: Probe, chain: Chain, patience: float, clock: Callable[[], int]) -> Probe:
     endpoint = found.endpoint
     timeouts = replace(TIMEOUTS, opening=patience, answering=patience)
     try:
@@ -66,6 +80,10 @@ async def _ask(found: Probe, chain: Chain, patience: float) -> Probe:
         )
         header = await connection.call("chain_getHeader")
         found = replace(found, block=int(header["number"], 16))
+        with suppress(ChainRefused):
+            made = read_block_time(await connection.call("state_getStorage", TIMESTAMP_NOW))
+            age = None if made is None else round((clock() - made) / 1_000_000_000, 1)
+            found = replace(found, made=made, age=age)
         # Not every node lets the public ask.
         with suppress(ChainRefused):
             health = await connection.call("system_health")

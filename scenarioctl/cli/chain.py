@@ -9,8 +9,9 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, open_application, perform, print_answer, print_table, run, warn
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, draw_table, list_some, short_time
+from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
+from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.chains import source_of
 from scenarioctl.operations.outcomes import OUTCOMES
 
@@ -139,7 +140,7 @@ def _takes(parameters: list[dict[str, str]]) -> str | None:
 @chain.command(example="scenarioctl chain check polkadot assetHub")
 @argument("chains", metavar="[CHAIN]...", nargs=-1)
 def check(chains: tuple[str, ...]) -> None:
-    """Check every endpoint of the chains, and whether the local runtime table is current.
+    """Check every endpoint of the chains, how old its best block is, and whether the local runtime table is current.
 
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. There is a warning
     if what scenarioctl knows of a chain is older than 180 days and no endpoint confirms it.
@@ -155,14 +156,14 @@ def check(chains: tuple[str, ...]) -> None:
         raise ChainUnreachable(NOT_ASKED)
     if app.settings.offline:
         raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
-    probes = run(probe(asked))
+    probes = run(probe(asked, clock=app.clock))
     rows = [describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
     connected = {one.chain for one in probes if one.healthy}
     for warning in warn_of_old_facts(asked, app.registry, connected=connected, today=day_of(app.clock())):
         warn(warning)
     print_table(
         {"chains": rows},
-        ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
+        ("chain", "endpoint", "latency", "block", "age", "runtime", "table at hand", "state"),
         (line for row in rows for line in _state_lines(row)),
     )
     lost = [row["name"] for row in rows if not any(each["healthy"] for each in row["endpoints"])]
@@ -344,6 +345,7 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
+    from scenarioctl.chains.availability import block_seconds, judge_head
     from scenarioctl.runtime.table_cache import load_cached
 
     tables = [app.known_runtime(each)]
@@ -369,6 +371,9 @@ def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> 
                 "reason": one.reason or None,
                 "latency_ms": None if one.latency is None else round(one.latency * 1000),
                 "block": one.block,
+                "block_time": None if one.made is None else timestamp(one.made),
+                "age": one.age,
+                "head": judge_head(one.age, block_seconds(table)),
                 "spec_name": one.spec_name or None,
                 "spec_version": one.spec_version,
             }
@@ -388,13 +393,14 @@ def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
             each["endpoint"],
             None if each["latency_ms"] is None else f"{each['latency_ms']} ms",
             each["block"],
+            head_age(each),
             None if each["spec_version"] is None else f"{each['spec_name']} {each['spec_version']}",
             at_hand,
             each["reason"] or "healthy",
         )
         for each in row["endpoints"]
     ]
-    return lines or [(row["name"], *[None] * 4, at_hand, "no endpoints")]
+    return lines or [(row["name"], *[None] * 5, at_hand, "no endpoints")]
 
 
 _KINDS = {

@@ -104,6 +104,13 @@ def brief_duration(seconds: float) -> str:
     return f"{whole}s"
 
 
+def head_age(row: Mapping[str, Any]) -> str | None:
+    """Return the age of a best block, from *row*'s `age` and `head`; a daemon of an older version doesn't tell it."""
+    if row.get("age") is None:
+        return None
+    return f"{brief_duration(max(0.0, row['age']))}{', late' * (row['head'] == 'late')}"
+
+
 def describe_amount(amount: Mapping[str, Any]) -> str:
     """Return an AmountAnswer in words: in whole tokens if the asset's decimals are known."""
     return amount["human"] or f"{amount['value']} of the smallest unit of {amount['asset']}"

@@ -17,7 +17,7 @@ from scenarioctl.cli.execution import (
     tell,
 )
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import bold, brief_time, draw_facts, draw_table, printable, say
+from scenarioctl.cli.output import bold, brief_time, draw_facts, draw_table, head_age, printable, say
 
 if TYPE_CHECKING:
     from scenarioctl.stores.copying import CopiedTable
@@ -52,9 +52,9 @@ def _draw(answer: Mapping[str, Any]) -> None:
     )
     _part(
         "chains",
-        ("chain", "state", "best block", "its time"),
+        ("chain", "state", "best block", "its time", "age"),
         [
-            (each["name"], _state(each), each["block"], brief_time(each["block_time"]))
+            (each["name"], _state(each), each["block"], brief_time(each["block_time"]), head_age(each))
             for each in answer["chains"]
         ],
     )

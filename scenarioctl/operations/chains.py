@@ -136,7 +136,7 @@ async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetail
         answer={
             **_describe(app, chain),
             "account_bytes": chain.account_format.length,
-            "endpoints": [_host(endpoint) for endpoint in chain.endpoints],
+            "endpoints": [shown_endpoint(endpoint) for endpoint in chain.endpoints],
             "runtime": None if table is None else _describe_runtime(table, chain),
             "assets": len(app.assets.all(chain)),
             "routes_out": _routes([(chain, other, other) for other in others], app.assets),
@@ -145,7 +145,7 @@ async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetail
     )
 
 
-def _host(endpoint: str) -> str:
+def shown_endpoint(endpoint: str) -> str:
     """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this to its clients."""
     from urllib.parse import urlsplit
 

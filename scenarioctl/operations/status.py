@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
+from scenarioctl.chains.availability import Answered, judge_head, read_block_time
 from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
+from scenarioctl.operations.chains import shown_endpoint
 from scenarioctl.operations.job_runs import JobRow, RunOutcome, describe_jobs, duration_of, outcome_of
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
 from scenarioctl.operations.stores import WorkerRow, describe_workers
-from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW, read_timestamp
+from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.stores.runs import WaitingDraft
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
 
 __all__ = ["show_status"]
@@ -45,6 +48,18 @@ class ChainState(TypedDict):
     block: int | None
     #: The block's own time; null if the chain doesn't say.
     block_time: "Timestamp | None"
+    #: Seconds since that time, by this machine's clock; null if it isn't known.
+    age: float | None
+    #: How long a block of the chain takes, in seconds; null until it has been asked.
+    block_seconds: float | None
+    #: Whether the best block is as new as it should be: `late` if it is older than five blocks, and than a minute.
+    head: Literal["fresh", "late", "unknown"]
+    #: Scheme and host of the endpoint that answers; empty if none does.
+    endpoint: str
+    #: How it answered in each half hour of the last 24 hours, oldest first; null for one in which nobody asked.
+    history: list[Answered | None]
+    #: When the first of them began: not before this process did; null without any.
+    history_since: "Timestamp | None"
     #: Why it is unreachable; else empty.
     reason: str
 
@@ -288,38 +303,44 @@ async def ask_chain(app: Application, chain: "Chain") -> ChainState:
             header, moment = await client.call_many(
                 [("chain_getHeader", ()), ("state_getStorage", (TIMESTAMP_NOW,))]
             )
-        return describe_chain(
-            chain, "connected", block=client.read_number(header), block_time=_read_moment(moment)
-        )
+        block, made = client.read_number(header), read_block_time(moment)
+        age = None if made is None else round((app.clock() - made) / SECOND, 1)
+        return {
+            **describe_chain(chain, "connected", client=client),
+            "block": block,
+            "block_time": None if made is None else timestamp(made),
+            "age": age,
+            "head": judge_head(age, client.block_seconds),
+            "endpoint": shown_endpoint(client.endpoint),
+        }
     except TimeoutError:
         reason = f"{chain.title} did not answer in {_PATIENCE:g} seconds"
     except ScenarioctlError as error:
         reason = str(error)
-    return describe_chain(chain, "unreachable", reason=reason)
+    client.history.note("away")
+    return describe_chain(chain, "unreachable", reason=reason, client=client)
 
 
 def describe_chain(
     chain: "Chain",
     state: Literal["connected", "unreachable", "offline", "unknown"],
     *,
-    block: int | None = None,
-    block_time: str | None = None,
     reason: str = "",
+    client: "Client | None" = None,
 ) -> ChainState:
+    """Return a row without a best block; of a chain that was asked, with the history of its *client*."""
+    since, history = client.history.read() if client is not None else (None, [])
     return {
         "name": chain.name,
         "title": chain.title,
         "state": state,
-        "block": block,
-        "block_time": block_time,
+        "block": None,
+        "block_time": None,
+        "age": None,
+        "block_seconds": client.block_seconds if client is not None else None,
+        "head": "unknown",
+        "endpoint": "",
+        "history": history,
+        "history_since": None if since is None else timestamp(int(since) * SECOND),
         "reason": reason,
     }
-
-
-def _read_moment(answer: object) -> str | None:
-    """Return the time of a block as the interface has moments; None if there is none."""
-    milliseconds = read_timestamp(answer)
-    if milliseconds is None or milliseconds >= 10**14:
-        # Beyond what a date can be.
-        return None
-    return timestamp(milliseconds * 1_000_000)
