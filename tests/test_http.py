@@ -443,19 +443,47 @@ def test_options_says_what_a_path_takes(served: Serving) -> None:
 # Headers
 
 
-def test_every_answer_forbids_keeping_and_guessing(served: Serving, stored: str) -> None:
-    replies = [
-        served.post("/api/scenario/info", {"id": stored}),
-        served.post("/api/scenario/info", {"id": "nope"}),
-        served.get("/nope"),
-        served.get("/healthz"),
-    ]
+#: Answers: of handlers, refusals before a handler, pages and files. Method, path, body, headers and status.
+ANSWERS: dict[str, tuple[str, str, Any, dict[str, str], int]] = {
+    "JSON": ("GET", "/api/scenarios", None, {}, 200),
+    "an error": ("POST", "/api/scenario/info", b'{"id": "nope"}', {"Content-Type": JSON}, 404),
+    "an error of the body": ("POST", "/api/scenario/info", b"{", {"Content-Type": JSON}, 400),
+    "an unknown path": ("GET", "/nope", None, {}, 404),
+    "a path that isn't text": ("GET", "/%ff", None, {}, 400),
+    "another method": ("DELETE", "/api/scenarios", None, {}, 405),
+    "methods": ("OPTIONS", "/api/scenarios", None, {}, 204),
+    "a foreign page": ("GET", "/api/scenarios", None, {"Origin": "https://evil.example"}, 403),
+    "HEAD": ("HEAD", "/healthz", None, {}, 200),
+    "a page of metrics": ("GET", "/metrics", None, {}, 200),
+    "the reference": ("GET", "/docs", None, {}, 200),
+    "the page": ("GET", "/", None, {}, 200),
+    "a file": ("GET", "/web/main.js", None, {}, 200),
+    "a picture": ("GET", f"/web/identicon/{BOB}.svg", None, {}, 200),
+    "a code": ("POST", "/web/vault", b'{"payload": "0x01"}', {"Content-Type": JSON}, 200),
+    "a stream": ("HEAD", "/job/events", None, {}, 200),
+    "a request that is not HTTP": ("GET", "/", None, {"Content-Length": "-1"}, 400),
+}
 
-    for reply in replies:
+
+@pytest.mark.parametrize("given", ANSWERS.values(), ids=ANSWERS)
+def test_every_answer_says_what_a_browser_may_do_with_it(
+    served: Serving, given: tuple[str, str, Any, dict[str, str], int]
+) -> None:
+    method, path, sent, headers, status = given
+    reply = served.send(method, path, sent, headers)
+
+    assert reply.status == status
+    policy = reply.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert policy.endswith("base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    assert reply.headers["cross-origin-opener-policy"] == "same-origin"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["server"] == "scenarioctl"
+    assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", reply.headers["date"])
+    if not path.startswith("/web/") and path != "/":
         assert reply.headers["cache-control"] == "no-store"
-        assert reply.headers["x-content-type-options"] == "nosniff"
-        assert reply.headers["server"] == "scenarioctl"
-        assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", reply.headers["date"])
 
 
 def test_a_request_id_is_taken_over_where_it_is_sane(served: Serving) -> None:

@@ -59,8 +59,6 @@ class PageHandler:
             from scenarioctl.server.reference import POLICY
 
             headers["Content-Security-Policy"] = POLICY
-            headers["Referrer-Policy"] = "no-referrer"
-            headers["X-Frame-Options"] = "DENY"
         return web.Response(body=body, headers=headers)
 
 
@@ -189,8 +187,6 @@ class File:
             # Browsers revalidate on each load, so that the page always matches the daemon's version.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": POLICY,
-            "Referrer-Policy": "no-referrer",
-            "X-Frame-Options": "DENY",
         }
         if request.headers.get("If-None-Match") == self._tag:
             return web.Response(status=304, headers=headers)
@@ -232,9 +228,10 @@ class Identicons:
 
         given = request.match_info["account"]
         account = format_of(given).parse(given, field="account")
-        headers = {"Cache-Control": "public, max-age=86400, immutable", "Content-Security-Policy": POLICY}
         return web.Response(
-            body=draw_identicon(account).encode(), content_type="image/svg+xml", headers=headers
+            body=draw_identicon(account).encode(),
+            content_type="image/svg+xml",
+            headers={"Cache-Control": "public, max-age=86400, immutable"},
         )
 
 

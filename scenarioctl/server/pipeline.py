@@ -104,7 +104,16 @@ def _shown(path: str) -> str:
 log = logging.getLogger("scenarioctl.http")
 
 #: Headers of every response, unless it has its own.
-COMMON_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Server": "scenarioctl"}
+COMMON_HEADERS = {
+    "Cache-Control": "no-store",
+    "Server": "scenarioctl",
+    # A browser that shows an answer as a page loads and runs nothing of it, in no frame, and tells no other page of it.
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
 #: Headers of the response to a CORS preflight.
 _PREFLIGHT = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, Last-Event-ID",

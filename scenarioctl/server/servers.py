@@ -120,6 +120,7 @@ class _Connection(web.RequestHandler):
         # It logs, and raises if a response has begun.
         said = super().handle_error(request, status, exc, message)
         if not 400 <= status < 500:
+            said.headers.update(COMMON_HEADERS)
             return said
         # The rest of the message repeats bytes of the request.
         reason = _REASON_END.split(message or "", maxsplit=1)[0]
