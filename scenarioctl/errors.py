@@ -60,7 +60,8 @@ class ScenarioctlError(Exception):
         self._rest = (
             f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}" if field else sentence
         )
-        self._advice = advice
+        #: The end of the sentence: options of a command, and other commands, which a page leaves out.
+        self.advice = advice
         self._sent_as = ""
         #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address
         #: of the store.
@@ -105,7 +106,7 @@ class ScenarioctlError(Exception):
 
     def _copy(self, field: str, rest: str) -> Self:
         statement = field + rest
-        other = type(self).__new__(type(self), statement + self._advice)
+        other = type(self).__new__(type(self), statement + self.advice)
         other.__dict__.update(self.__dict__, field=field, _rest=rest, statement=statement, _sent_as="")
         return other
 

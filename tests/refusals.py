@@ -11,6 +11,9 @@ def fields_of(answer: Mapping[str, object]) -> dict[str, object]:
     said = {name: answer[name] for name in ("field", "value", "expected") if name in answer}
     assert not said or "field" in said
     assert str(said.get("expected", "")) in str(answer["error"])
+    if "advice" in answer:
+        said["advice"] = answer["advice"]
+        assert str(answer["error"]).endswith(str(answer["advice"]))
     return said
 
 

@@ -30,6 +30,7 @@ from tests.conftest import BOB, DATA
 from tests.daemons import wait_until
 from tests.messages import says
 from tests.serving import Reply, Serving
+from tests.test_check import ALICE
 
 JSON = "application/json"
 TRANSFER = {
@@ -1122,3 +1123,33 @@ def test_a_write_that_has_begun_is_done_though_its_client_leaves(tmp_path: Path)
         count = served.wait_for(lambda app: app.store.count_scenarios())
 
     assert count == 1
+
+
+SWAP = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "1"}
+PAID = {"chain": "polkadot", "tx": "0x00071468656c6c6f", "sender": ALICE}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/api/tx/payload", PAID),
+        ("/api/tx/check", PAID),
+        ("/api/swap/quote", {name: SWAP[name] for name in ("assetin", "assetout", "amount")}),
+        ("/api/scenario/info/full", {"id": ""}),
+        ("/api/create/remark", {"chain": "nowhere", "text": "x"}),
+        ("/api/create/remark", {"chain": "polkadto", "text": "x"}),
+        ("/api/actions/query", {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"}),
+        ("/api/tx/decode", {"chain": "paseo", "tx": "0x00071468656c6c6f"}),
+    ],
+)
+def test_options_of_a_command_are_in_the_advice_alone(
+    tmp_path: Path, path: str, fields: dict[str, str]
+) -> None:
+    with Serving(tmp_path, offline=True) as serving:
+        swap = serving.post("/api/create/flow", {"flow": {"steps": [SWAP]}}).json()["result"]
+        refusal = serving.post(path, {**fields, **({"id": swap} if "id" in fields else {})})
+
+    answer = refusal.json()
+    assert refusal.status >= 400
+    said = answer["error"].removesuffix(answer.get("advice", ""))
+    assert re.findall(r"--[a-z]|scenarioctl |`[a-z]+ [a-z]+`", said) == []

@@ -319,6 +319,7 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
         raise InvalidRequest(
             field=field,
             value=value,
-            problem=f"is in whole tokens, but the decimals of asset {asset.label} are not known here: send a raw amount like 15000000000raw with `tx transfer`",
+            problem=f"is in whole tokens, but the decimals of asset {asset.label} are not known here",
+            advice=": send a raw amount like 15000000000raw with `tx transfer`",
         )
     return asset.decimals

@@ -201,7 +201,8 @@ KEYS: Mapping[str, str] = {
 _NEEDED = ("role", "symbol", "decimals")
 _ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
-_EXPECTED = "expected one like polkadot, assetHub or hydraDx; 'scenarioctl chain list' shows them all"
+_EXPECTED = "one like polkadot, assetHub or hydraDx"
+_LIST = "; 'scenarioctl chain list' shows them all"
 #: The keys that may change a built-in chain: none that would make it another chain.
 _OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
@@ -336,17 +337,19 @@ class Registry:
             for other, reason in self.incomplete.items():
                 if isinstance(name, str) and fold(name) == fold(other):
                     raise error(field=field, value=name, problem=reason)
-            raise error(field=field, value=name, problem=f"is not a chain, {self._suggest(name)}")
+            if question := self._suggest(name):
+                raise error(field=field, value=name, problem=f"is not a chain, {question}")
+            raise error(field=field, value=name, problem="is not a chain", expected=_EXPECTED, advice=_LIST)
         return chain
 
     def _suggest(self, name: object) -> str:
-        """Return the chain that *name* may mean, in a question, or some that everybody knows."""
+        """Return the chain that *name* may mean, in a question; empty if it means none."""
         spellings = {
             spelling: chain.name
             for chain in self._chains.values()
             for spelling in (chain.name, *chain.aliases, chain.title)
         }
-        return suggest(name, spellings, otherwise=_EXPECTED, cutoff=0.7)
+        return suggest(name, spellings, otherwise="", cutoff=0.7)
 
     @cached_property
     def _folded(self) -> Mapping[str, Chain | None]:

@@ -396,5 +396,8 @@ def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> Scenario
     if kind is None:
         # From a newer daemon, or a proxy in front of it.
         kind = InvalidRequest if status < 500 else DaemonUnreachable
-    details = {name: value for name, value in body.items() if name not in ("error", "code", endpoint.flag)}
-    return kind(body["error"], details=details)
+    known = ("error", "code", "advice", endpoint.flag)
+    details = {name: value for name, value in body.items() if name not in known}
+    advice = body.get("advice")
+    advice = advice if isinstance(advice, str) and body["error"].endswith(advice) else ""
+    return kind(body["error"].removesuffix(advice), advice=advice, details=details)

@@ -324,7 +324,9 @@ def _options_as_given(
         )
     if nonce is None:
         raise ChainUnreachable(
-            f"the sender's nonce is not read from {chain.title} offline: pass it with --nonce"
+            field="nonce",
+            problem=f"is missing: it isn't read from {chain.title} offline",
+            advice="; pass --nonce",
         )
     if era == IMMORTAL:
         return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)

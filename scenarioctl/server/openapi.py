@@ -320,6 +320,10 @@ def _error_schema() -> dict[str, Any]:
             "field": {"type": "string", "description": "The field at fault, or the path to it."},
             "value": {"description": "Its value, a long one cut as in the sentence."},
             "expected": {"type": "string", "description": "What would have worked."},
+            "advice": {
+                "type": "string",
+                "description": "The end of `error`, if it names options or other commands.",
+            },
         },
         "required": ["error", "code"],
     }

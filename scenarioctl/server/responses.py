@@ -78,4 +78,6 @@ def error_response(error: ScenarioctlError, flag: str) -> web.Response:
     """Return the response to a failed request; *flag* is that of the endpoint, or empty."""
     said: dict[str, object] = {flag: False} if flag else {}
     said |= {"error": str(error), "code": error.code, **error.details}
+    if error.advice:
+        said["advice"] = error.advice
     return web.Response(status=OUTCOMES[error.code].status, body=encode(said), content_type=JSON)

@@ -110,7 +110,8 @@ async def _decode_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
     except (TypeError, KeyError, ValueError):
         raise InvalidRequest(
             field="nonce",
-            problem=f"is missing, and the accounts of {client.chain.title} have an unknown format: pass it with --nonce",
+            problem=f"is missing, and the accounts of {client.chain.title} have an unknown format",
+            advice=": pass it with --nonce",
         ) from None
 
 
