@@ -1,11 +1,13 @@
 """The worker's loop, in a time of its own: nothing here waits for a real clock."""
 
 import asyncio
+import gc
 import heapq
 import logging
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,7 +18,7 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.actions import running
-from scenarioctl.actions.running import Wait
+from scenarioctl.actions.running import OnStep, Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, StoreUnavailable
@@ -117,7 +119,7 @@ class FakeRun:
         summary: str = "",
         key: str = "",
         clock: Callable[[], int] | None = None,
-        on_step: Callable[[], Awaitable[None]] | None = None,
+        on_step: OnStep | None = None,
     ) -> None:
         self.app, self.id, self.on_step = app, id, on_step
         #: How many legs it has had.
@@ -148,7 +150,7 @@ class FakeRun:
     async def announce(self, line: str) -> None:
         assert self.on_step is not None
         self.lines.append(line)
-        await self.on_step()
+        await self.on_step(self.lines)
 
 
 class PromptStore(SqliteStore):
@@ -321,6 +323,28 @@ async def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
         await bench.time.let_pass(30)
 
         assert (await bench.runs("slow"), await bench.runs("quick")) == (0, 31)
+
+
+async def test_a_run_that_has_ended_is_freed_at_once(bench: Bench) -> None:
+    """A worker that has many to do kept a thousand of them, and their diagrams, until garbage was collected."""
+    runs: list[weakref.ref[FakeRun]] = []
+
+    async def draws_on(run: FakeRun) -> None:
+        runs.append(weakref.ref(run))
+        await run.announce("Requesting GET example.org")
+
+    FakeRun.plays = {"one": draws_on}
+
+    async with play(bench, bench.worker()):
+        gc.disable()
+        try:
+            await bench.start("one", every="1s")
+            await bench.time.let_pass(10)
+
+            assert await bench.runs("one") == len(runs) == 11
+            assert {each() for each in runs} == {None}
+        finally:
+            gc.enable()
 
 
 async def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from scenarioctl.actions import find_step, unknown_sentence
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
 
-OnStep = Callable[[], Awaitable[None]]
+#: Takes the lines of the run so far.
+OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
@@ -177,7 +178,7 @@ class Run:
         """Add a line about a step that starts, and publish it at once."""
         self.say(line)
         if self._on_step is not None:
-            await self._on_step()
+            await self._on_step(self.lines)
 
     def failure_line(self, failure: str) -> str:
         """Return the log line for a failed run, with the number of drafts that are missing."""

@@ -184,7 +184,7 @@ class RunningLeg:
     async def _run(self, outcome: _Outcome) -> None:
         from scenarioctl.actions.running import Run
 
-        leg, job = self.leg, self.leg.job
+        leg, job, former = self.leg, self.leg.job, outcome.lines
         saved = _read_saved(leg.saved) if leg.saved else {}
         if saved:
             outcome.planned, outcome.started = saved["planned"], saved["started"]
@@ -197,7 +197,8 @@ class RunningLeg:
                 summary=leg.summary,
                 key=f"{job.id} {outcome.planned}",
                 clock=self._now,
-                on_step=lambda: self._log([*outcome.lines, *run.lines]),
+                # Nothing that the run keeps may lead to it, or it stays in memory until garbage is collected.
+                on_step=lambda own: self._log([*former, *own]),
             )
             if saved:
                 _restore(run, saved, leg)
