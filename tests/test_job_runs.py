@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, NotFound
-from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft, Retention
-from scenarioctl.operations.job_runs import ListRuns, list_runs
-from scenarioctl.operations.jobs import JobLog, JobMempool, job_log, job_mempool
+from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError
+from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft, Retention, StepOutcome, StepResult
+from scenarioctl.operations.creation import CreateFlow, create_flow
+from scenarioctl.operations.job_runs import ListRuns, ListSteps, list_runs, list_steps
+from scenarioctl.operations.jobs import JobLog, JobMempool, RunJob, job_log, job_mempool, run_job
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.runner import finish
@@ -142,6 +143,79 @@ def test_a_run_that_is_not_stored_is_refused(tmp_path: Path, asked: Any) -> None
 
     assert str(missing.value) == says("run 1", id=id)
     assert str(refused.value) == says("run", "first")
+
+
+async def test_a_run_tells_of_its_steps_by_their_numbers_in_the_editor(tmp_path: Path) -> None:
+    flow = {
+        "steps": [
+            {"type": "Remark", "chain": "polkadot", "text": "x"},
+            {"type": "http", "url": "http://127.0.0.1:1/"},
+            {"type": "delay", "seconds": 1},
+        ]
+    }
+    async with opened(tmp_path) as app:
+        id = str((await create_flow(app, CreateFlow(flow=flow, syntax="json"))).answer["result"])
+        with pytest.raises(NotFound) as never:
+            await list_steps(app, ListSteps(id=id))
+        with pytest.raises(ScenarioctlError):
+            await run_job(app, RunJob(id=id))
+        shown = await list_steps(app, ListSteps(id=id))
+        (number,) = (run["number"] for run in (await list_runs(app, ListRuns(id=id))).answer["runs"])
+        same = await list_steps(app, ListSteps(id=id, run=str(number)))
+        with pytest.raises(NotFound) as missing:
+            await list_steps(app, ListSteps(id=id, run=number + 1))
+
+    assert str(never.value) == says("job run", id=id)
+    assert str(missing.value) == says("run 2", id=id)
+    assert shown.answer == same.answer
+    assert shown.answer["run"]["number"] == number
+    found = [(row["number"], row["step"], row["outcome"]) for row in shown.answer["steps"]]
+    assert found == [(1, "Remark", "drafted"), (2, "http", "failed"), (3, "delay", "skipped")]
+
+
+async def test_steps_of_an_earlier_version_of_the_scenario_come_last(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        id = await remark(app)
+        gone = StepResult(outcome=StepOutcome.DONE, seconds=1.0, input="GET /", output="{}", length=2)
+        await run_at(app, id, 0, steps={"gone": gone})
+
+        rows = (await list_steps(app, ListSteps(id=id))).answer["steps"]
+
+    # What the run didn't come to is what the scenario has now.
+    assert [(row["number"], row["outcome"], row["seconds"]) for row in rows] == [
+        (1, None, None),
+        (None, "done", 1.0),
+    ]
+    assert rows[0]["input"]
+    assert rows[1] == {
+        "number": None,
+        "node": "gone",
+        "step": "",
+        "outcome": "done",
+        "seconds": 1.0,
+        "input": "GET /",
+        "output": "{}",
+        "output_length": 2,
+    }
+
+
+def test_a_command_shows_the_steps_of_a_run(scenarioctl: Run) -> None:
+    id = scenarioctl("--offline", *TRANSFER, "--destination-address", BOB, "-q").out.strip()
+    scenarioctl("--offline", "job", "run", id)
+
+    shown = scenarioctl("job", "logs", id, "--steps", "--run", "1")
+    refusals = [
+        scenarioctl("job", "logs", id, "--steps", *more)
+        for more in (["--runs"], ["--tail", "1"], ["--follow"])
+    ]
+
+    assert shown.code == 0
+    assert shown.out.split("\t")[:3] == ["1", "xTransfer", "drafted"]
+    assert "\tDrafted 1.5 DOT, polkadot > xTransfer > " in shown.out
+    assert [refused.code for refused in refusals] == [2, 2, 2]
+    assert refusals[0].err == says("steps", "runs")
+    assert refusals[1].err == says("steps", "tail")
+    assert refusals[2].err == says("steps", "follow")
 
 
 def test_a_list_of_runs_refuses_what_it_cannot_read(tmp_path: Path) -> None:

@@ -16,7 +16,15 @@ from scenarioctl.application import Application
 from scenarioctl.cli.job_output import Printed
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
-from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, FinishedRun, MempoolDraft, Retention, StepOutcome
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    SECOND,
+    FinishedRun,
+    MempoolDraft,
+    Retention,
+    StepOutcome,
+    StepResult,
+)
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.jobs import (
     JobLog,
@@ -208,6 +216,8 @@ async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "outcome": None,
             "executing": False,
             "step": "",
+            "step_number": 0,
+            "until": None,
             "runs": 0,
             "failures": 0,
             "drafts": 0,
@@ -234,7 +244,10 @@ async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Pat
                 started=NOON + number * 60 * SECOND + 1,
                 finished=NOON + number * 60 * SECOND + 2 * SECOND,
                 failure="the chain is down" if number == 5 else "",
-                steps={"a": StepOutcome.DRAFTED, "b": list(StepOutcome)[number % 4]},
+                steps={
+                    "a": StepResult(outcome=StepOutcome.DRAFTED),
+                    "b": StepResult(outcome=list(StepOutcome)[number % 4]),
+                },
             )
             await app.store.finish_run(finished, retention=Retention())
 

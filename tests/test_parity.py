@@ -47,6 +47,7 @@ ONLY_ON_THE_LINE = {
     ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_mempool", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_log", "runs"): "runs another operation",
+    ("jobs.job_log", "steps"): "runs another operation",
     ("scenarios.full_scenario_info", "every"): "how the answer is printed, which has all of them",
     ("scenarios.full_scenario_info", "together"): "runs another operation",
     ("scenarios.export_scenario", "syntax"): "of a flow file, which another operation writes",

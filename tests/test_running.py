@@ -318,12 +318,70 @@ class TestDrafts:
             )
         )
 
-        assert running.outcomes == {
+        assert {node: step.outcome for node, step in running.steps.items()} == {
             "a": "drafted",
             "b": "done",
             "c": "skipped",
             "d": "failed",
             "e": "skipped",
+        }
+
+    def test_each_step_has_its_duration_input_and_output(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stage.web({"note": "n" * 2000})
+        ticks = iter(range(NOW, NOW + 100 * SECOND, SECOND))
+        monkeypatch.setattr(stage.app, "clock", lambda: next(ticks))
+        form = {"url": "https://example.org/rate?key=secret", "method": "get"}
+        found = diagram(
+            *(("http", form), webhook(), remark("{{ who }}"), ("http", {"url": "nowhere"}), remark("x")),
+            edges="ab bc cd de",
+        )
+
+        steps = stage.run(found, (UUID, {"who": "Ann"})).steps
+
+        http, event, said, failed, skipped = (steps[node] for node in "abcde")
+        assert http.seconds is not None and http.seconds >= 1
+        assert http.input == "GET https://example.org/rate?…"
+        # Without the headers of the answer, and the first characters.
+        whole = json.dumps({"status": 200, "body": {"note": "n" * 2000}})
+        assert (http.output, http.length) == (whole[:1000], len(whole))
+        assert event.output == '{"who": "Ann"}'
+        assert "Ann" in said.input
+        assert said.output.startswith("Drafted polkadot > Remark > polkadot")
+        assert (failed.outcome, failed.length) == ("failed", len(failed.output))
+        assert "nowhere" in failed.output
+        assert (skipped.seconds, skipped.input) == (None, "")
+        assert "was skipped because 'd' failed" in skipped.output
+
+    def test_a_step_takes_as_long_as_what_it_waits_for(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [NOW]
+        monkeypatch.setattr(stage.app, "clock", lambda: now[0])
+
+        async def pass_time() -> None:
+            now[0] += 60 * SECOND
+
+        stage.meanwhile = pass_time
+        running = stage.run(diagram(remark("x"), ("delay", {"seconds": "60"}), edges="ab"))
+
+        assert [step.seconds for step in running.steps.values()] == [0, 60]
+
+    def test_a_run_goes_on_that_an_older_version_has_saved(self, stage: Stage) -> None:
+        found = diagram(remark("x"), ("delay", {"seconds": "60"}), edges="ab")
+        before, after = (Run(stage.app, "scenario1", found, key="scenario1 1") for _ in range(2))
+        finish(before.go())
+        saved = before.save()
+        saved["outcomes"] = {node: step["outcome"] for node, step in saved.pop("steps").items()}
+        del saved["began"]
+
+        after.restore(json.loads(json.dumps(saved)))
+        finish(after.go(waited=60))
+
+        assert {node: (step.outcome, step.seconds) for node, step in after.steps.items()} == {
+            "a": ("drafted", None),
+            "b": ("done", None),
         }
 
     def test_a_bug_ends_the_run_and_what_came_before_it_can_be_read(

@@ -20,7 +20,7 @@ import pytest
 
 from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
-from scenarioctl.model.jobs import FinishedRun, JobState, SentState, StepOutcome
+from scenarioctl.model.jobs import FinishedRun, JobState, SentState, StepOutcome, StepResult
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
@@ -155,7 +155,10 @@ def failed() -> FinishedRun:
         finished=NOW + 1,
         lines=("run failed",),
         failure="no",
-        steps={"a": StepOutcome.DONE, "b": StepOutcome.FAILED},
+        steps={
+            "a": StepResult(outcome=StepOutcome.DONE, seconds=0.5, input="GET /", output="{}", length=2),
+            "b": StepResult(outcome=StepOutcome.FAILED),
+        },
     )
 
 

@@ -29,6 +29,7 @@ from scenarioctl.model.jobs import (
     SentState,
     SentTransaction,
     StepOutcome,
+    StepResult,
     WebhookEvent,
 )
 from scenarioctl.stores import JobPage, runs
@@ -707,13 +708,29 @@ class TestEveryStore:
         self, store: Store, count: int, stored: bool
     ) -> None:
         outcomes = list(StepOutcome)
-        steps = {f'action_"ä"{number}': outcomes[number % 4] for number in range(count)}
+        steps = {f'action_"ä"{number}': StepResult(outcome=outcomes[number % 4]) for number in range(count)}
         finish(
             store, FinishedRun(job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps)
         )
 
         (kept,) = run(store.last_runs(FIRST.id, limit=1))
-        assert kept.steps == (steps if stored else {})
+        assert run(store.steps_of_run(FIRST.id, kept.number)) == (steps if stored else {})
+        assert run(store.steps_of_run(OTHER.id, kept.number)) == {}
+
+    @pytest.mark.parametrize(("count", "longest"), [(3, 1000), (30, 200), (100, 0)])
+    def test_of_many_steps_less_of_their_texts_is_kept(self, store: Store, count: int, longest: int) -> None:
+        step = StepResult(
+            outcome=StepOutcome.DONE, seconds=1.5, input="i" * 900, output="o" * 1000, length=5000
+        )
+        steps = {f"n{number}": step for number in range(count)}
+        finish(
+            store, FinishedRun(job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps)
+        )
+
+        (kept,) = run(store.last_runs(FIRST.id, limit=1))
+        found = run(store.steps_of_run(FIRST.id, kept.number))
+        shown = "i" * 200 + "…" if longest == 200 else step.input[:longest]
+        assert found == {node: replace(step, input=shown, output=step.output[:longest]) for node in steps}
 
     def test_the_newest_draft_of_each_job_waits(self, store: Store) -> None:
         def leave(id: str, *expiries: int | None) -> None:

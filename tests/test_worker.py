@@ -34,7 +34,7 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     Retention,
     Schedule,
-    StepOutcome,
+    StepResult,
     is_gone,
     new_owner,
 )
@@ -130,7 +130,7 @@ class FakeRun:
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         self.used_events: dict[str, int] = {}
-        self.outcomes: dict[str, StepOutcome] = {}
+        self.steps: dict[str, StepResult] = {}
         self.failure = ""
 
     async def go(self, *, waited: float = 0.0) -> Wait | None:

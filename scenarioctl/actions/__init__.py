@@ -4,6 +4,7 @@ To add a step type, write a module that exports its `StepKind` as `STEP`, and ad
 """
 
 # Kept light: `scenarioctl xcm asset-transfer` passes through here on its way to drafting.py.
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -40,6 +41,18 @@ def find_step(node: "Node") -> "StepKind | None":
         name = next((name for name in STEPS if name.lower() == folded), "")
     step = load_step(name) if name in STEPS else None
     return step if step is not None and step.box.type == node.type else None
+
+
+def number_steps(nodes: "Iterable[Node]") -> dict[str, int]:
+    """Return the numbers that messages and the editor call steps by, counted from 1 in the order of *nodes*, by node id.
+
+    A box that only says something to the actions beside it has none.
+    """
+    steps = ((node, find_step(node)) for node in nodes)
+    return {
+        node.id: number
+        for number, (node, _) in enumerate((each for each in steps if each[1] and not each[1].is_shared), 1)
+    }
 
 
 @cache

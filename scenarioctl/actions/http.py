@@ -69,6 +69,7 @@ DATA = StepData(
     title="an http step's answer",
     label="response",
     fields=("status", "headers", "body"),
+    secret=("headers",),
     editor_paths={("eventData",): ("body",), ("status",): ("status",), ("headers",): ("headers",)},
 )
 

@@ -1,16 +1,27 @@
 """A run: the steps of a diagram executed in order, with their log and their drafts."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
-from scenarioctl.actions import find_step, unknown_sentence
+from scenarioctl.actions import find_step, number_steps, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
+from scenarioctl.actions.story import tell_step
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable, shorten
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, StepOutcome, WebhookEvent
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    RUN_FAILED,
+    SECOND,
+    STEP_TEXT_MAX,
+    MempoolDraft,
+    StepOutcome,
+    StepResult,
+    WebhookEvent,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import DraftStep, StepKind
@@ -64,7 +75,7 @@ class Run:
         #: Webhook uuid -> id of the event that was used.
         self.used_events: dict[str, int] = {}
         #: What became of each step that does something, by the id of its node.
-        self.outcomes: dict[str, StepOutcome] = {}
+        self.steps: dict[str, StepResult] = {}
         #: The last failure as logged; empty if there was none.
         self.failure = ""
         #: The error behind it.
@@ -82,8 +93,10 @@ class Run:
         self._carried = CarriedData(diagram)
         self._diagram = diagram
         self._on_step = on_step
-        #: The node that waits; empty before the first leg.
+        #: The node that waits; empty before the first leg.  When the step that it is at began, and its number of lines then.
         self._at = ""
+        self._began = 0
+        self._said = 0
         #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
         self._several = False
@@ -112,7 +125,7 @@ class Run:
         first = next((place for place, node in enumerate(nodes) if node.id == self._at), 0)
         if self.wait is not None:
             self.wait = replace(self.wait, seconds=max(0.0, self.wait.seconds - waited))
-        numbers = {node.id: place for place, node in enumerate(filter(find_step, nodes), 1)}
+        numbers = number_steps(nodes)
         for node in nodes[first:]:
             self.number = numbers.get(node.id, 0)
             stopper = next(
@@ -137,11 +150,12 @@ class Run:
         return {
             "at": self._at,
             "wait": vars(self.wait),
+            "began": self._began,
             "spent": self.spent,
             "data": self.data.contents(),
             "carried": self._carried.save(),
             "events": [vars(event) for event in self.events.values()],
-            "outcomes": self.outcomes,
+            "steps": {node: asdict(step) for node, step in self.steps.items()},
             "failure": self.failure,
             "stopped": self._stopped,
             "lost": self._lost,
@@ -159,7 +173,13 @@ class Run:
             self.data.add(step.data, content, node=node)
         self._carried.restore(saved["carried"], dict(saved["data"]))
         self.events = {event["uuid"]: WebhookEvent(**event) for event in saved["events"]}
-        self.outcomes = {node: StepOutcome(outcome) for node, outcome in saved["outcomes"].items()}
+        # An older version has saved no more than outcomes.
+        self.steps = {
+            node: StepResult(outcome=StepOutcome(it)) for node, it in saved.get("outcomes", {}).items()
+        }
+        for node, step in saved.get("steps", {}).items():
+            self.steps[node] = StepResult(**{**step, "outcome": StepOutcome(step["outcome"])})
+        self._began = saved.get("began", 0)
         self.failure = saved["failure"]
         self._stopped, self._lost = dict(saved["stopped"]), dict(saved["lost"])
         self._drafted = saved["drafted"]
@@ -218,9 +238,10 @@ class Run:
     async def _take(self, diagram: Diagram, node: Node) -> Wait | None:
         """Take a step; return what has to be waited for before it is taken again."""
         step = find_step(node)
+        self._said = len(self.lines)
         if step is None:
-            self.outcomes[node.id] = StepOutcome.SKIPPED
             self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
+            self._skip(node)
             return None
         lost = next(filter(None, map(self._lost.get, sorted(first_names(node.form)))), "")
         if lost and not step.is_shared:
@@ -228,20 +249,21 @@ class Run:
             await self._leave_out(node, lost)
             return None
         unfilled, node = node, _fill_node(step, node, self.data)
+        if self.wait is None:
+            self._began = self._clock()
         try:
             if step.draft is not None:
                 await self._draft(step, step.draft, diagram, node, unfilled)
-                self.outcomes[node.id] = StepOutcome.DRAFTED
+                self._end(diagram, node, StepOutcome.DRAFTED, self.lines[self._said])
             elif step.run is not None:
                 wait = await step.run(self, diagram, node)
                 if wait is not None:
                     return wait
-                self.outcomes[node.id] = StepOutcome.DONE
+                self._end(diagram, node, StepOutcome.DONE, self._output_of(step, node))
         except (StoreBusy, StoreUnavailable):
             # No step is to blame: the leg is taken again.
             raise
         except ScenarioctlError as error:
-            self.outcomes[node.id] = StepOutcome.FAILED
             if step.draft is not None and step.data is not None:
                 self._lost |= {step.data.name: node.id, node.id: node.id}
             if step.tx_type:
@@ -249,7 +271,32 @@ class Run:
             else:
                 self._stopped[node.id] = node.id
                 self._fail(f"{_named(node)} failed: {error.statement}", error)
+            self._end(diagram, node, StepOutcome.FAILED, self.failure)
         return None
+
+    def _end(self, diagram: Diagram, node: Node, outcome: StepOutcome, output: str) -> None:
+        """Keep what became of a step that ends now."""
+        self.steps[node.id] = StepResult(
+            outcome=outcome,
+            seconds=round(max(0, self._clock() - self._began) / SECOND, 3) if self._began else None,
+            input=tell_step(self.app, diagram, node).sentence,
+            output=output[:STEP_TEXT_MAX],
+            length=len(output),
+        )
+
+    def _skip(self, node: Node) -> None:
+        """Keep that a step is skipped, and the line that says why."""
+        why = self.lines[self._said]
+        self.steps[node.id] = StepResult(outcome=StepOutcome.SKIPPED, output=why, length=len(why))
+
+    def _output_of(self, step: "StepKind", node: Node) -> str:
+        """Return the data that a step gives to later ones, as JSON; empty if it gives none."""
+        if step.data is None:
+            return ""
+        content = next((each for id, each in self.data.contents() if id == node.id), None)
+        if isinstance(content, dict) and step.data.secret:
+            content = {name: value for name, value in content.items() if name not in step.data.secret}
+        return json.dumps(content, ensure_ascii=False)
 
     def _fill_near(self, near: Node, node: Node) -> Node:
         self._carried.note_near(near, node)
@@ -294,8 +341,9 @@ class Run:
         step = find_step(node)
         if step is None or (step.draft is None and step.run is None):
             return
-        self.outcomes[node.id] = StepOutcome.SKIPPED
+        self._said = len(self.lines)
         self.say(f"{_named(node)} was skipped because {shorten(stopper)} failed")
+        self._skip(node)
         if not step.tx_type:
             return
         try:

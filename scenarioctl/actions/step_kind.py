@@ -51,6 +51,8 @@ class StepData:
     label: str
     #: Fields that the data can have; empty if any.
     fields: tuple[str, ...] = ()
+    #: Fields that may hold secrets: what is kept of a run has none of them.
+    secret: tuple[str, ...] = ()
     #: First parts of a path in the web editor -> where that is in the data.
     editor_paths: Mapping[tuple[str, ...], tuple[str, ...]]
 

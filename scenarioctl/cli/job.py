@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -122,6 +122,7 @@ def status(**fields: Any) -> None:
         runs = facts.pop("last_runs", [])
         # For pictures, which draw them by their nodes.
         facts.pop("last_steps", None)
+        facts["until"] = short_time(facts.get("until"))
         facts["notify"] = ", ".join(facts["notify"])
         for name in ("changed", "next", "last", "finished"):
             facts[name] = short_time(facts[name])
@@ -207,9 +208,31 @@ def _list_runs(**fields: Any) -> None:
     print_table(page, ("run", "started", "took", "result", "drafts", "failure"), rows)
 
 
+def _list_steps(**fields: Any) -> None:
+    answer = perform(instead="job_runs.list_steps", **fields).answer
+    rows = (
+        (
+            row["number"],
+            row["step"] or row["node"],
+            row["outcome"] or "not reached",
+            brief_duration(row["seconds"]) if row["seconds"] is not None else None,
+            row["input"],
+            _shown_output(row),
+        )
+        for row in answer["steps"]
+    )
+    print_table(answer, ("step", "type", "result", "took", "input", "output"), rows)
+
+
+def _shown_output(row: Mapping[str, Any]) -> str:
+    """Return what is stored of a step's output, and of how much it is the beginning."""
+    cut = row["output_length"] > len(row["output"])
+    return f"{row['output']}… ({row['output_length']} characters)" if cut else row["output"]
+
+
 @job.command(
     operation="jobs.job_log",
-    others=("job_runs.list_runs",),
+    others=("job_runs.list_runs", "job_runs.list_steps"),
     arguments=("id",),
     example="scenarioctl job logs 3kf9Qz7aB --follow",
 )
@@ -219,17 +242,26 @@ def _list_runs(**fields: Any) -> None:
     is_flag=True,
     help="List the finished runs instead, newest first. --run takes their numbers.",
 )
-def logs(follow: bool, runs: bool, times: bool, **fields: Any) -> None:
+@click.option(
+    "--steps",
+    is_flag=True,
+    help="Show the steps of the newest run, or of that of --run, instead: how long each took, its input and output.",
+)
+def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
-    if runs:
-        given = [name for name in ("tail", "since", "run") if fields[name]]
+    if runs or steps:
+        taken = ("id", "run") if steps else ("id", "after", "limit")
+        given = [
+            *(name for name in fields if name not in taken and fields[name]),
+            *(["runs"] * (runs and steps)),
+        ]
         if given or follow or times:
             other = given[0] if given else "follow" if follow else "times"
             raise InvalidRequest(
-                field="runs",
-                problem=f"cannot be combined with --{other}, which selects lines of the log: omit one of them",
+                field="steps" if steps else "runs",
+                problem=f"cannot be combined with --{other}, which selects {'runs' if other == 'runs' else 'lines of the log'}: omit one of them",
             )
-        _list_runs(**{name: fields[name] for name in ("id", "after", "limit") if fields[name]})
+        (_list_steps if steps else _list_runs)(**{name: fields[name] for name in taken if fields[name]})
         return
     fields["since"] = read_local(fields["since"])
     fields["times"] = times or asked_for_json() or sys.stdout.isatty()

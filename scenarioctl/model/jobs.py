@@ -247,14 +247,30 @@ class StepOutcome(StrEnum):
     SKIPPED = "skipped"
 
 
-#: Id of a node -> its outcome; no more than this many characters are stored, as JSON.
-StepOutcomes: TypeAlias = Mapping[str, StepOutcome]
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What a run keeps of a step that it came to."""
+
+    outcome: StepOutcome
+    #: From its beginning to its end, with what it waited for; None if nobody noted it.
+    seconds: float | None = None
+    #: What it did, with its data filled in, and what came of it: JSON, or a line of the log.
+    input: str = ""
+    output: str = ""
+    #: Characters of the whole output, of which `output` may be the first ones.
+    length: int = 0
+
+
+#: Id of a node -> what became of it; no more than this many characters are stored, as JSON.
+StepResults: TypeAlias = Mapping[str, StepResult]
 STEPS_MAX = 16_384
+#: Characters of the longest input or output that is stored.
+STEP_TEXT_MAX = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRun:
-    """A stored run, without its lines and drafts."""
+    """A stored run, without its lines, drafts and steps."""
 
     #: Grows with every run of the store, whichever job it is of.
     number: int
@@ -265,8 +281,6 @@ class KeptRun:
     drafts: int
     #: Why it failed; empty if it succeeded.
     failure: str
-    #: Of the steps that it came to; empty if they are too many to be stored.
-    steps: "StepOutcomes" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +316,7 @@ class FinishedRun:
     used_events: "dict[str, int]" = field(default_factory=dict)
     #: Why it failed; empty if it succeeded.
     failure: str = ""
-    steps: "StepOutcomes" = field(default_factory=dict)
+    steps: "StepResults" = field(default_factory=dict)
     #: When the job runs next, and the planned time without jitter; None pauses the job.
     due: int | None = None
     next_planned: int | None = None

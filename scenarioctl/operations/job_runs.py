@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple, TypeAlias, TypedDict, cast
+from typing import Annotated, Literal, NamedTuple, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, shorten
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule
+from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule, StepResult
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_fields import Cursor, OwnJobName
+from scenarioctl.model.request_fields import Cursor, OwnJobName, Value
 from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 
-__all__ = ["list_runs"]
+__all__ = ["list_runs", "list_steps"]
 
 #: `number` of a run is below this.
 _NUMBER_MAX = 2**63 - 1
@@ -43,8 +43,12 @@ class JobRow(TypedDict):
     outcome: RunOutcome | None
     #: Whether a run is in progress.
     executing: bool
-    #: The step that is executing.
+    #: What the run in progress waits for: `webhook 6f1c…` or `delay 60 s`; empty if it doesn't wait.
     step: str
+    #: The number of the step that waits, as in the editor; 0 if none does.
+    step_number: int
+    #: When that wait ends at the latest; null if none does.
+    until: "Timestamp | None"
     #: How many runs `job logs --runs` lists: those of `job run` included, and at most about the newest 1000.
     runs: int
     #: Failed runs of its schedule in a row.
@@ -66,6 +70,40 @@ class RunRow(TypedDict):
     drafts: int
     #: Why it failed; empty if it succeeded.
     failure: str
+
+
+class StepRow(TypedDict):
+    #: As in the editor, counted from 1; null if the scenario doesn't have the step any more.
+    number: int | None
+    #: Id of its node.
+    node: str
+    #: Like `http`; empty if it is not known.
+    step: str
+    #: What became of it; null if the run didn't come to it.
+    outcome: Literal["done", "drafted", "failed", "skipped"] | None
+    #: How long it took, with what it waited for; null if that isn't stored.
+    seconds: float | None
+    #: What it did, with its data filled in; for a step without an outcome, what it does.
+    input: str
+    #: What came of it: its data as JSON without the headers of an answer, or a line of the log. At most its first 1000 characters.
+    output: str
+    #: Characters of the whole output.
+    output_length: int
+
+
+class StepList(TypedDict):
+    run: RunRow
+    #: In the order in which they run; those that the scenario doesn't have any more come last.
+    steps: list[StepRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListSteps:
+    """Show what a run did, step by step: how long each took, its input and its output."""
+
+    id: OwnJobName
+    #: The number of the run. Default: the newest.
+    run: Annotated[str | int, Value("NUMBER")] = ""
 
 
 class LastRun(TypedDict):
@@ -135,6 +173,8 @@ def _describe_job(job: Job, newest: KeptRun | None, *, runs: int, drafts: int) -
         "outcome": outcome_of(newest) if newest else None,
         "executing": job.in_progress,
         "step": job.step,
+        "step_number": job.waiting,
+        "until": _moment(job.due if job.waiting else None),
         "runs": runs,
         "failures": job.failures,
         "drafts": drafts,
@@ -160,6 +200,64 @@ async def list_runs(app: Application, request: ListRuns) -> Result[RunList]:
     more = len(runs) > limit
     rows = [describe_run(run) for run in runs[:limit]]
     return Result(answer={"runs": rows, "next": str(rows[-1]["number"]) if more else None})
+
+
+async def list_steps(app: Application, request: ListSteps) -> Result[StepList]:
+    from scenarioctl.actions import find_step, number_steps
+    from scenarioctl.actions.story import tell_step
+    from scenarioctl.operations.stored_diagrams import open_blob
+
+    number = read_run(request.run, field="run") if request.run != "" else None
+    stored = await app.store.get_scenario(request.id)
+    run = await _find_run(app, request.id, number)
+    left = dict(await app.store.steps_of_run(request.id, run.number))
+    diagram = await open_blob(app, stored.blob, request.id)
+    nodes = diagram.in_safe_order()
+    numbers = number_steps(nodes)
+    rows: list[StepRow] = []
+    async with app.long_loop(len(nodes)) as breathe:
+        for node in nodes:
+            await breathe()
+            if (found := left.pop(node.id, None)) is None and node.id not in numbers:
+                continue
+            step = find_step(node)
+            row = _describe_step(node.id, found, number=numbers.get(node.id))
+            row["step"] = step.name if step is not None else ""
+            row["input"] = row["input"] or tell_step(app, diagram, node).sentence
+            rows.append(row)
+    rows += [_describe_step(node, found, number=None) for node, found in left.items()]
+    return Result(answer={"run": describe_run(run), "steps": rows})
+
+
+def _describe_step(node: str, found: StepResult | None, *, number: int | None) -> StepRow:
+    return {
+        "number": number,
+        "node": node,
+        "step": "",
+        "outcome": found.outcome.value if found else None,
+        "seconds": found.seconds if found else None,
+        "input": found.input if found else "",
+        "output": found.output if found else "",
+        "output_length": found.length if found else 0,
+    }
+
+
+async def _find_run(app: Application, id: str, number: int | None) -> KeptRun:
+    """Return a run of the job, the newest for None; NotFound if the store doesn't have it."""
+    found = await app.store.last_runs(id, limit=1, before=0 if number is None else number + 1)
+    if not found and number is None:
+        raise NotFound(f"scenario {shorten(id)} has no finished run. Run it with `job run`.")
+    if not found or number not in (None, found[0].number):
+        raise _not_stored(id, number)
+    return found[0]
+
+
+def _not_stored(id: str, number: int | None) -> NotFound:
+    return NotFound(
+        field="run",
+        value=number,
+        problem=f"of scenario {shorten(id)} is not stored. List its runs with `job logs --runs`.",
+    )
 
 
 def describe_run(run: KeptRun) -> RunRow:
@@ -200,11 +298,7 @@ async def span_of_run(app: Application, id: str, run: str | int, *, with_before:
     await app.store.get_job(id)
     found = await app.store.last_runs(id, limit=2, before=number + 1)
     if not found or found[0].number != number:
-        raise NotFound(
-            field="run",
-            value=number,
-            problem=f"of scenario {shorten(id)} is not stored. List its runs with `job logs --runs`.",
-        )
+        raise _not_stored(id, number)
     first = found[0].started
     if with_before:
         first = min(first, found[1].finished + 1) if len(found) > 1 else 0

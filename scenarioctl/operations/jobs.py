@@ -274,7 +274,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
         drafts=tuple(run.drafts),
         used_events=dict(run.used_events),
         failure=failure,
-        steps=run.outcomes,
+        steps=run.steps,
     )
     _, before = await app.store.find_end()
     await app.store.finish_run(finished, retention=retention_of(app.settings))
@@ -321,12 +321,13 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
     job = await app.store.get_job(request.id)
     (row,) = await describe_jobs(app, [job or request.id])
     runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
+    steps = await app.store.steps_of_run(request.id, runs[0].number) if runs else {}
     targets = job.notify if job is not None else ()
     answer: JobDetails = {
         **row,
         "notify": [describe_target(each.url, each.format) for each in targets],
         "last_runs": [describe_run(run) for run in runs],
-        "last_steps": {node: outcome.value for node, outcome in runs[0].steps.items()} if runs else {},
+        "last_steps": {node: step.outcome.value for node, step in steps.items()},
     }
     return Result(answer=answer)
 

@@ -182,6 +182,7 @@ ENDPOINTS = (
     _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/runs", "job_runs.list_runs", server="worker"),
+    _row("POST", "/job/steps", "job_runs.list_steps", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),
     _row("POST", "/scenario/worker/logs", "jobs.job_log", server="worker", flag="success"),
     _row("POST", "/scenario/tx", "jobs.job_mempool", server="worker"),

@@ -258,6 +258,33 @@ EXAMPLES: Mapping[str, Example] = {
             "next": "17",
         },
     ),
+    "job_runs.list_steps": Example(
+        {"scenario": "Xq3b9LmZt"},
+        {
+            "run": {
+                "number": 17,
+                "planned": "2026-11-20T09:30:00.000000000Z",
+                "started": "2026-11-20T09:30:00.104920443Z",
+                "finished": "2026-11-20T09:30:00.987332001Z",
+                "seconds": 0.882,
+                "outcome": "executed",
+                "drafts": 0,
+                "failure": "",
+            },
+            "steps": [
+                {
+                    "number": 1,
+                    "node": "http_1",
+                    "step": "http",
+                    "outcome": "done",
+                    "seconds": 0.741,
+                    "input": "GET https://prices.example.org/dot",
+                    "output": '{"status": 200, "body": {"usd": 4.2}}',
+                    "output_length": 37,
+                }
+            ],
+        },
+    ),
     "jobs.job_log": Example(
         {"id": "Xq3b9LmZt"}, {"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]}
     ),

@@ -302,10 +302,13 @@ SELECT EXISTS (SELECT 1 FROM forks WHERE counter = :counter AND last < :number A
     OR :number > coalesce((SELECT seq FROM {sequences} WHERE name = :counter), 0)
 
 -- _RUN --
-runs.seq, runs.planned, runs.started, runs.finished, runs.drafts, runs.failure, runs.steps
+runs.seq, runs.planned, runs.started, runs.finished, runs.drafts, runs.failure
 
 -- LAST_RUNS --
 SELECT {_RUN} FROM runs WHERE job = :job AND seq < :before ORDER BY seq DESC LIMIT :limit
+
+-- STEPS_OF_RUN --
+SELECT steps FROM runs WHERE job = :job AND seq = :number
 
 -- RUNS_OF_EACH --
 -- *others*: the number of runs, less one.

@@ -15,6 +15,7 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
     SECOND,
+    STEP_TEXT_MAX,
     STEPS_MAX,
     FinishedRun,
     Job,
@@ -22,7 +23,8 @@ from scenarioctl.model.jobs import (
     Overlap,
     Schedule,
     StepOutcome,
-    StepOutcomes,
+    StepResult,
+    StepResults,
 )
 from scenarioctl.model.notifications import read_stored_targets
 from scenarioctl.stores.operations import Operation, Ring, Row
@@ -60,18 +62,46 @@ def write_schedule(schedule: Schedule) -> str:
     return json.dumps(asdict(schedule))
 
 
-def write_steps(steps: StepOutcomes) -> str:
-    """Return the outcomes of a run's steps as text; empty if there are none, or too many."""
-    text = clean(json.dumps(steps, ensure_ascii=False)) if steps else ""
-    return text if len(text) <= STEPS_MAX else ""
+def write_steps(steps: StepResults) -> str:
+    """Return what became of a run's steps as text, with as much of their inputs and outputs as fits; empty if none does."""
+    for longest in (STEP_TEXT_MAX, STEP_TEXT_MAX // 5, 0) if steps else ():
+        written = {node: _write_step(step, longest) for node, step in steps.items()}
+        text = clean(json.dumps(written, ensure_ascii=False))
+        if len(text) <= STEPS_MAX:
+            return text
+    text = clean(json.dumps({node: step.outcome for node, step in steps.items()}, ensure_ascii=False))
+    return text if steps and len(text) <= STEPS_MAX else ""
 
 
-def read_steps(text: str) -> StepOutcomes:
-    """Return the outcomes in *text*; none if somebody has damaged it."""
+def _write_step(step: StepResult, longest: int) -> object:
+    """Return *step* as JSON: as its outcome alone if there is no more."""
+    cut = f"{step.input[:longest]}…" if longest else ""
+    shown = step.input if len(step.input) <= longest else cut
+    texts = {"input": shown, "output": step.output[:longest]}
+    fields = {"seconds": step.seconds, **texts, "length": step.length}
+    said = {name: value for name, value in fields.items() if value not in ("", None, 0)}
+    return {"outcome": step.outcome, **said} if said else step.outcome
+
+
+def read_steps(text: str) -> StepResults:
+    """Return what *text* has of the steps of a run; nothing if somebody has damaged it."""
     try:
-        return {str(node): StepOutcome(outcome) for node, outcome in json.loads(text or "{}").items()}
-    except (ValueError, AttributeError, RecursionError):
+        return {str(node): _read_step(step) for node, step in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return {}
+
+
+def _read_step(step: Any) -> StepResult:
+    if isinstance(step, str):
+        return StepResult(outcome=StepOutcome(step))
+    seconds = step.get("seconds")
+    return StepResult(
+        outcome=StepOutcome(step["outcome"]),
+        seconds=None if seconds is None else float(seconds),
+        input=str(step.get("input", "")),
+        output=str(step.get("output", "")),
+        length=int(step.get("length", 0)),
+    )
 
 
 @lru_cache(maxsize=1024)

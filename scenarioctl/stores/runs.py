@@ -14,6 +14,7 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     MempoolEntry,
     Retention,
+    StepResults,
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION, statements
@@ -386,6 +387,12 @@ def last_runs(id: str, *, limit: int, before: int) -> Operation[list[KeptRun]]:
     return [_read_run(row) for row in rows if _is_sound(row)]
 
 
+def steps_of_run(id: str, number: int) -> Operation[StepResults]:
+    """Return what became of the steps of a run; nothing if it isn't stored, or too large to be."""
+    row = yield from find(statements.STEPS_OF_RUN, job=id, number=number)
+    return read_steps(row[0]) if row and isinstance(row[0], str) else {}
+
+
 def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[KeptRun]]]:
     """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
     found: dict[str, list[KeptRun]] = {}
@@ -462,11 +469,11 @@ def _read_entry(row: Row) -> MempoolEntry:
 
 
 def _is_sound(row: Row) -> bool:
-    return tuple(map(type, row)) == (int, int, int, int, int, str, str)
+    return tuple(map(type, row)) == (int, int, int, int, int, str)
 
 
 def _read_run(row: Row) -> KeptRun:
-    number, planned, started, finished, drafts, failure, steps = row
+    number, planned, started, finished, drafts, failure = row
     return KeptRun(
         number=number,
         planned=planned,
@@ -474,5 +481,4 @@ def _read_run(row: Row) -> KeptRun:
         finished=finished,
         drafts=drafts,
         failure=failure,
-        steps=read_steps(steps),
     )

@@ -341,6 +341,7 @@ class Store(ABC):
         read = partial(runs.last_runs, check_id(id), limit=limit, before=before)
         return await self.read(read, long=limit > _SHORT)
 
+    steps_of_run = reads(runs.steps_of_run)
     runs_of_each = reads(runs.runs_of_each, long=True)
 
     async def count_runs(self, ids: Sequence[str]) -> dict[str, tuple[int, KeptRun | None]]:

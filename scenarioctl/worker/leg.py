@@ -291,7 +291,7 @@ class RunningLeg:
             run,
             lines=tuple(lines),
             failure=outcome.failure,
-            steps=outcome.run.outcomes if outcome.run is not None else {},
+            steps=outcome.run.steps if outcome.run is not None else {},
             due=times.due if times else None,
             next_planned=times.planned if times else None,
             schedule=job.schedule,
