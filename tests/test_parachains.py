@@ -285,7 +285,7 @@ def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: b
         known_destination=bundled("assetHub"),
     )
 
-    (plan,) = finish(builder._pricing(BOB).price_ways(candidate_routes(wanted, Assets(known))))
+    (plan,) = finish(builder.pricing(BOB).price_ways(candidate_routes(wanted, Assets(known))))
 
     assert list(build_candidate(plan).args["dest"]) == [version]
 
@@ -316,7 +316,7 @@ def test_offline_is_advised_only_where_it_builds_the_transfer(source: str, sende
 
     with pytest.raises(ChainUnreachable) as unknown:
         if source == "people":
-            finish(builder._pricing(BOB).price_ways(candidate_routes(wanted, builder.assets)))
+            finish(builder.pricing(BOB).price_ways(candidate_routes(wanted, builder.assets)))
         finish(builder.build(sender))
 
     assert str(unknown.value) == says("last hop", "it went away")

@@ -123,6 +123,9 @@ EXAMPLES: Mapping[str, Example] = {
     "addresses.list_addresses": Example({}),
     "addresses.add_address": Example({"name": "Alice", "address": _ACCOUNT, "watch": True}),
     "addresses.remove_address": Example({"name": "Alice"}),
+    "transfer_quotes.quote_transfer": Example(
+        {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5"}
+    ),
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},

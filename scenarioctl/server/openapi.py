@@ -36,6 +36,7 @@ _TAGS = {
     "balances": "Chains",
     "addresses": "Chains",
     "swap_quotes": "Chains",
+    "transfer_quotes": "Chains",
     "queries": "Chains",
     "jobs": "Jobs",
     "job_runs": "Jobs",

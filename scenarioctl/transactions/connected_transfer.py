@@ -88,20 +88,27 @@ class TransferBuilder:
             await check_configured_reserves(self.clients, each, self.assets.registry)
 
     async def _build_form(self, sender: bytes | None) -> Draft:
+        if self.transfer.is_local:
+            return build_transfer(self.transfer, self.table, assets=self.assets)
+        return draft_plan(await self._plan(sender), self.assets)
+
+    async def plan(self) -> Plan:
+        """Return the plan of a transfer between chains, of which `build` makes the call."""
+        await self._check_reserves()
+        return await self._plan()
+
+    async def _plan(self, sender: bytes | None = None) -> Plan:
         transfer = self.transfer
-        if transfer.is_local:
-            return build_transfer(transfer, self.table, assets=self.assets)
         check_request(transfer)
         # What pays there is asked for, or known of a route with one form.
         is_asked = is_bridged(transfer) or transfer.remote_fee_asset is not None
         route = find_route(transfer, self.assets, fee_settled=is_asked)
         if is_asked or route.needs_last_hop_fee or pays_with_itself(transfer):
-            plan = await self._pricing(sender).price(route)
-        else:
-            plan = make_plan(transfer, route, self.table, self.known_destination)
-        return draft_plan(plan, self.assets)
+            return await self.pricing(sender).price(route)
+        return make_plan(transfer, route, self.table, self.known_destination)
 
-    def _pricing(self, sender: bytes | None) -> "Pricing":
+    def pricing(self, sender: bytes | None = None) -> "Pricing":
+        """Return what asks the chains on the way for their prices."""
         from scenarioctl.transactions.transfer_prices import Pricing
 
         kind = Pricing
@@ -150,7 +157,7 @@ class TransferBuilder:
         with asking(f"whether a message would reach {destination.title} from {source.title}"):
             await check_para_ids(self.clients, chains, registry)
             await check_trusted_reserve(self.clients, transfer, routes[0])
-        pricing = self._pricing(sender)
+        pricing = self.pricing(sender)
         plans = await self.accepted_plans(await pricing.price_ways(routes))
         tried = []
         for plan in plans:

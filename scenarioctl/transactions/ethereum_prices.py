@@ -227,7 +227,7 @@ class EthereumPricing(Pricing):
 
         InvalidRequest if the bridge is closed, Inconclusive if *hub* doesn't tell.
         """
-        fees = await self._delivery_fees(hub, message)
+        fees = await self.delivery_fees(hub, message, self.transfer.destination)
         native = self.assets.native(hub)
         if {seen_from(fee.identity, hub.para_id) for fee in fees} != {native.location}:
             raise Inconclusive(f"{hub.title} names a fee in another asset than {native.symbol}, or none")

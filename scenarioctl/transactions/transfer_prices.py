@@ -147,7 +147,7 @@ class Pricing:
         # A check, and the largest amount, are refused offline.
         advice = "; --offline sets half of the amount aside for it" if self.sender is None else ""
         with asking(f"what the last hop of {ends} costs", advice=advice):
-            fee = _TIMES * await self._execution_fee(plan)
+            fee = _TIMES * await self.execution_fee(plan)
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
@@ -234,14 +234,15 @@ class Pricing:
         else:
             plan = await self._pay_beyond_bridge(plan)
         native = self.assets.native(source)
-        delivery = sum(fee.amount for fee in await self._delivery_fees(source, arriving_message(plan)))
+        fees = await self.delivery_fees(source, arriving_message(plan), destination)
+        delivery = sum(fee.amount for fee in fees)
         said = f"{source.title} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
         return replace(plan, fee_settled=True, notes=(*plan.notes, said))
 
     async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
         """Pay out of the amount; InvalidRequest if too little of it arrives."""
         transfer, destination = self.transfer, self.transfer.destination
-        fee = await self._execution_fee(plan)
+        fee = await self.execution_fee(plan)
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
@@ -288,21 +289,29 @@ class Pricing:
         """Return how much of *held*, which the destination has as *arriving*, pays there for the message of *plan*."""
         # What is left of it is deposited with the rest, and has to be enough to live on there.
         least = await existential_deposit(self.clients(self.transfer.destination), arriving)
-        return _TIMES * await self._execution_fee(replace(plan, beside=(held, 1))) + least
+        return _TIMES * await self.execution_fee(replace(plan, beside=(held, 1))) + least
 
-    async def _execution_fee(self, plan: Plan) -> int:
+    async def execution_fee(self, plan: Plan) -> int:
         """Return what the destination takes now for executing the message of *plan*."""
-        message = arriving_message(plan)
-        if is_bridged(self.transfer):
-            ((version, program),) = message.items()
-            message = {version: arriving_program(program, self.transfer.source, plan.version)}
-        return await quote_message(self.clients(self.transfer.destination), message)
+        origin, destination = plan.route.via or self.transfer.source, self.transfer.destination
+        return await self.quote_arriving(plan, arriving_message(plan), origin, destination)
 
-    async def _delivery_fees(self, origin: "Chain", message: dict[str, Any]) -> list[HopFee]:
-        """Return what *origin* takes now for delivering *message*, a VersionedXcm, to the destination."""
+    async def quote_arriving(
+        self, plan: Plan, message: dict[str, Any], origin: "Chain", destination: "Chain"
+    ) -> int:
+        """Return what *destination* takes now for executing *message*, a VersionedXcm that *origin* sends."""
+        if origin.relay != destination.relay:
+            ((version, program),) = message.items()
+            message = {version: arriving_program(program, origin, plan.version)}
+        return await quote_message(self.clients(destination), message)
+
+    async def delivery_fees(
+        self, origin: "Chain", message: dict[str, Any], destination: "Chain"
+    ) -> list[HopFee]:
+        """Return what *origin* takes now for delivering *message*, a VersionedXcm, to *destination*."""
         ((version, _),) = message.items()
         number = int(version[1:])
-        place = shape_location(read_location(place_of(self.transfer.destination, origin)), number)
+        place = shape_location(read_location(place_of(destination, origin)), number)
         return await query_delivery(self.clients(origin), {version: place}, message, number)
 
     async def _spendable(self, asset: "Asset") -> int:
