@@ -8,11 +8,23 @@ from typing import NoReturn
 
 import click
 
+from scenarioctl.cli.options import SpelledOption
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
 from scenarioctl.errors import ScenarioctlError, closest, either, shorten
 
 #: Options that take a protection away.
-_NEVER_SUGGESTED = frozenset(("--yes", "--force", "--exact-minimum"))
+_NEVER_SUGGESTED = frozenset(
+    [
+        "--yes",
+        "--force",
+        "--exact-minimum",
+        "--accept-loss",
+        "--accept-locked",
+        "--allow-death",
+        "--blind",
+        "--again",
+    ]
+)
 
 #: How click complains about words behind the last argument.
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
@@ -68,7 +80,7 @@ def usage_sentence(error: click.ClickException) -> str:
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
         hyphens = error.option_name.replace("_", "-")
         meant = [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
-        close = f", did you mean {meant[0]}?" if meant else ""
+        close = f", did you mean {_shown(error.ctx, meant[0])}?" if meant else ""
         if not meant and error.ctx is not None and (takers := _takers(error.ctx, error.option_name)):
             close = f" here: {either(takers)} takes it"
         return f"there is no option {shorten(error.option_name)}{close}"
@@ -80,6 +92,14 @@ def usage_sentence(error: click.ClickException) -> str:
     if extra and isinstance(error, click.UsageError) and error.ctx is not None:
         return f"unexpected {shorten(extra[1])}, expected: {_usage(error.ctx)}"
     return error.format_message().rstrip(".")
+
+
+def _shown(context: click.Context | None, spelling: str) -> str:
+    """Return the spelling that the help shows of an option that is also spelled so."""
+    for option in context.command.params if context is not None else ():
+        if isinstance(option, SpelledOption) and spelling in option.unseen:
+            return option.shown[0]
+    return spelling
 
 
 def _takers(context: click.Context, option: str) -> list[str]:
