@@ -197,6 +197,17 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
     assert ended.err == says("amount", "= ", "USDt", "max")
 
 
+def test_the_answer_has_the_number(network: FakeNetwork, scenarioctl: Run) -> None:
+    line = ("--from", "polkadot", "--to", "polkadot", "--asset", "DOT", "--to-address", BOB)
+
+    ended = scenarioctl(
+        *("--config", str(network.config), "tx", "transfer", *line),
+        *("--amount", "max", "--sender", ALICE, "--field", "maximum"),
+    )
+
+    assert ended.out == "3.984\n"
+
+
 def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
     line = ("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--destinationaddress", BOB)
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects()

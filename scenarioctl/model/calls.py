@@ -40,5 +40,7 @@ class UnsignedTransaction:
     check: "Check | None" = None
     #: How many endpoints told what its amounts rest on (a maximum, a quote, trapped assets), 1 or 2; 0 if no node did.
     asked: Literal[0, 1, 2] = 0
+    #: Of an amount `max`: what it is, in whole tokens; empty otherwise.
+    maximum: str = ""
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False

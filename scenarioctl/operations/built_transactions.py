@@ -486,6 +486,8 @@ class RuntimeUsed(TypedDict):
     offline: NotRequired[Literal[True]]
     #: Of a maximum, a swap or a claim: how many endpoints its amounts rest on, as in a check.
     asked: NotRequired[Literal[1, 2]]
+    #: Of an amount `max`: what it is, in whole tokens.
+    maximum: NotRequired[str]
 
 
 class Checked(TypedDict):
@@ -500,6 +502,8 @@ def runtime_used(built: "UnsignedTransaction | RuntimeTable", *, offline: bool) 
         used["offline"] = True
     if isinstance(built, UnsignedTransaction) and built.asked:
         used["asked"] = built.asked
+    if isinstance(built, UnsignedTransaction) and built.maximum:
+        used["maximum"] = built.maximum
     return used
 
 

@@ -16,7 +16,7 @@ from scenarioctl.actions.fields import (
 )
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.amounts import RAW
+from scenarioctl.model.amounts import RAW, to_whole
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
     DestChain,
@@ -193,7 +193,12 @@ async def draft_requested(
     )
     native = note_native(request.assetid, asset, "assetid")
     notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *native)))
-    return replace(transaction, notes=notes, asked=asked)
+    sent = ""
+    if is_max:
+        sent = (
+            f"{transfer.amount}{RAW}" if asset.decimals is None else to_whole(transfer.amount, asset.decimals)
+        )
+    return replace(transaction, notes=notes, asked=asked, maximum=sent)
 
 
 def _read_relayer_fee(
