@@ -19,11 +19,21 @@ PATIENCE = 30.0
 PROGRAM = (sys.executable, "-m", "scenarioctl")
 
 
+#: Sockets that hold a port without listening, for as long as this process lives.
+_HELD: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port of loopback that refuses connections until a server of ours listens there.
+
+    It stays bound: no connection and no other server is given its number meanwhile.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    _HELD.append(held)
+    port: int = held.getsockname()[1]
+    return port
 
 
 def is_open(port: int) -> bool:

@@ -25,6 +25,7 @@ from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import BOB, Ended, Run
+from tests.daemons import free_port
 from tests.messages import says
 from tests.node import Gone
 from tests.test_cli import on_a_terminal, without_colours
@@ -146,14 +147,6 @@ def saying(data: bytes) -> Iterator[str]:
     server.daemon_threads = True
     with served(server):
         yield f"http://127.0.0.1:{server.server_address[1]}"
-
-
-@pytest.fixture
-def closed_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
 
 
 @pytest.mark.parametrize(
@@ -401,11 +394,10 @@ def test_a_daemon_that_is_not_there_is_named(
     scenarioctl: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    closed_port: int,
     how: str,
     back: str,
 ) -> None:
-    url = f"http://127.0.0.1:{closed_port}"
+    url = f"http://127.0.0.1:{free_port()}"
     line = ["info", "abc", "--json"]
     if how == "flag":
         line += ["--url", url]
@@ -642,10 +634,10 @@ def test_a_token_that_no_header_holds_is_refused_without_being_shown(
 
 
 def test_no_proxy_of_the_environment_is_asked(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, closed_port: int
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port}")
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
 
     assert scenarioctl("info", "abc", "--url", script.url).code == 0
 
@@ -854,14 +846,14 @@ def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
 
 
 def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
-    scenarioctl: Run, script: Script, closed_port: int, monkeypatch: pytest.MonkeyPatch
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_output, "LOOK", 0)
     monkeypatch.setattr(job_output, "PATIENCE", 0.05)
     script.first = [{"success": True, "result": ["one"], "next": "1"}, *[Gone] * 1000]
 
     ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
-    never = scenarioctl("job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{closed_port}")
+    never = scenarioctl("job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{free_port()}")
 
     assert (ended.out, ended.code) == ("one\n", 5)
     assert (never.out, never.code) == ("", 5)
