@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.chains.registry import NOT_ASKED, Chain, Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
@@ -323,6 +324,12 @@ class Application:
         if told > table.spec_version:
             return (
                 f"This uses {table}, but an endpoint of {chain.title} reported version {told}, which is not confirmed. "
+                f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
+            )
+        known = read_facts("runtimes").get(chain.name)
+        if known is not None and known["spec_version"] > table.spec_version:
+            return (
+                f"This uses {table}, but {chain.title} has had version {known['spec_version']} since {known['read']} or before. "
                 f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         return ()

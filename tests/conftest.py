@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from functools import cache, wraps
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from scenarioctl.operations import fact_ages
 from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
 from tests.new_stores import copy_new_stores
 
@@ -57,14 +55,12 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _home_of_its_own(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tests away from the settings and the store of whoever runs them, and from the calendar."""
+    """Keep the tests away from the settings and the store of whoever runs them."""
     for name in [name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))]:
         monkeypatch.delenv(name)
     home = next(_homes)
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    # No fact grows old when a date passes.
-    monkeypatch.setattr(fact_ages, "day_of", lambda _: date(2026, 11, 23))
 
 
 @pytest.hookimpl(tryfirst=True)

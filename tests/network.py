@@ -104,6 +104,9 @@ class FakeChain:
                 },
                 "state_call": self._call,
                 "state_getStorage": lambda key, *_: self.storage.get(key),
+                "state_getKeysPaged": lambda prefix, count, start=None, at=None: sorted(
+                    key for key in self.storage if key.startswith(prefix) and key > (start or "")
+                )[:count],
                 "state_queryStorageAt": lambda keys, at: [
                     {"block": at, "changes": [[key, self.storage.get(key)] for key in keys]}
                 ],

@@ -509,7 +509,8 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **more}
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}
+    return {**kept, "HOME": str(home), "LANG": "C.UTF-8", **more}
 
 
 def on_a_terminal(home: Path, *line: str, both: bool = False) -> tuple[str, str, int]:

@@ -685,7 +685,8 @@ async def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
             async def is_taken_over() -> bool:
                 return all([await holder(stage, id) != frozen.pid for id in ids])
 
-            await until(is_taken_over)
+            # The server first ends what the frozen one had begun.
+            await until(is_taken_over, seconds=100)
         finally:
             frozen.send_signal(signal.SIGCONT)
         # It finds out when it ends the run that it had.

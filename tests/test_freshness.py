@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.registry import CHAINS, Chain, Registry
-from scenarioctl.transactions.transfer.route_rows import FILE
 from tools import curate_assets, refresh_registry
 from tools.chain_registries import ListedChain, Place, is_dead, read_chain_info, read_endpoints, reading
 from tools.freshness import (
@@ -14,11 +14,12 @@ from tools.freshness import (
     Registries,
     compare_assets,
     compare_chains,
+    compare_closures,
     compare_routes,
     compare_versions,
 )
 from tools.npm_packages import newest
-from tools.refresh_registry import read_assets, read_routes, show
+from tools.refresh_registry import read_assets, read_routes, show, ways_closed
 
 #: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and the relay chain.
 ENDPOINTS = """
@@ -194,7 +195,7 @@ class TestOtherFacts:
 
     def test_a_route_whose_source_is_gone_is_a_failure(self) -> None:
         route = ("assetHub", "hydraDx", "1/Here")
-        two, one = frozenset({"paraspell", "parity"}), frozenset({"parity"})
+        two, one = (frozenset({"paraspell", "parity"}), "Teleport"), (frozenset({"parity"}), "Teleport")
         assert failures(list(compare_routes({route: two}, {route: one}))) == [
             "the route of 1/Here from assetHub to hydraDx rests on paraspell, which lists it no more"
         ]
@@ -203,6 +204,37 @@ class TestOtherFacts:
         ]
         assert failures(list(compare_routes({route: one}, {route: two}))) == []
         assert list(compare_routes({route: one}, {route: one})) == []
+        assert [each.change for each in compare_routes({route: two}, {})] == ["closed"]
+        assert [each.change for each in compare_routes({}, {route: two})] == ["opened"]
+
+    def test_a_route_that_the_trust_facts_want_to_go_another_way_is_a_failure(self) -> None:
+        route = ("assetHub", "hydraDx", "1/Here")
+        sources = frozenset({"parity"})
+        found = list(compare_routes({route: (sources, "Teleport")}, {route: (sources, "LocalReserve")}))
+        assert failures(found) == [
+            "the route of 1/Here from assetHub to hydraDx contradicts the trust facts: they have its reserve where it goes"
+            " LocalReserve, and it goes Teleport"
+        ]
+        assert [each.change for each in found] == ["moved"]
+
+    def test_a_way_that_the_trust_facts_close_and_a_package_lists_anew_is_a_failure(self) -> None:
+        """MYTH is on Hydration and on the Asset Hub by these rows, and neither takes it from the other."""
+        myth = {"assetHub": {"1/Parachain(3369)", "1/Here"}, "hydraDx": {"1/Parachain(3369)", "1/Here"}}
+        before = ways_closed({"paraspell": {**myth, "hydraDx": {"1/Here"}}, "parity": myth})
+        now = ways_closed({"paraspell": myth, "parity": myth})
+        found = list(compare_closures(before, now))
+
+        reason = "accepts it neither as a teleport nor from its reserve"
+        assert failures(found) == [
+            "paraspell now has 1/Parachain(3369) of assetHub on hydraDx too, and the trust facts close that way: "
+            f"Hydration {reason}",
+            "paraspell now has 1/Parachain(3369) of hydraDx on assetHub too, and the trust facts close that way: "
+            f"Polkadot Asset Hub {reason}",
+        ]
+        assert {each.change for each in found} == {"opened"}
+        # DOT has a way, so that nothing contradicts it.
+        assert {asset for _, _, asset in now} == {"1/Parachain(3369)"}
+        assert list(compare_closures(now, now)) == list(compare_closures(now, {})) == []
 
     def test_an_asset_with_other_decimals_is_a_failure(self) -> None:
         usdt = ("assetHub", "1984")
@@ -213,11 +245,20 @@ class TestOtherFacts:
         assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {usdt: ("USDt", 6, None)}))) == []
         assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {}))) == []
 
+    def test_an_asset_that_was_renamed_or_moved_is_shown_as_that(self) -> None:
+        def changes(ours: tuple[object, ...], theirs: tuple[object, ...]) -> list[str]:
+            key = ("assetHub", "1984")
+            return [each.change for each in compare_assets({key: ours}, {key: theirs})]
+
+        assert changes(("USDT", 6, "1/Here"), ("USDt", 6, "1/Here")) == ["renamed"]
+        assert changes(("USDT", 6, "1/Here"), ("USDT", 6, "0/Here")) == ["moved"]
+        assert changes(("USDT", 6, "1/Here"), ("USDT", 8, "1/Here")) == [""]
+
     def test_what_is_bundled_is_read(self) -> None:
         assets = read_assets(curate_assets.TARGET.read_text(encoding="utf-8"))
         assert assets["assetHub", "1984"][:2] == ("USDt", 6)
-        routes = read_routes(FILE.read_text(encoding="utf-8"))
-        assert "paraspell" in routes["assetHub", "hydraDx", "1/Here"]
+        routes = read_routes(FILES["routes"].read_text(encoding="utf-8"))
+        assert "paraspell" in routes["assetHub", "hydraDx", "1/Here"][0]
 
 
 class TestRunning:
@@ -226,16 +267,23 @@ class TestRunning:
     ) -> None:
         found = [
             Difference(kind="endpoint", of="astar", bundled="", listed="wss://new.example"),
-            Difference(kind="chain", of="astar", bundled="listed", listed="", failure="astar is gone"),
+            Difference(
+                kind="chain",
+                of="astar",
+                bundled="listed",
+                listed="",
+                change="closed",
+                failure="astar is gone",
+            ),
         ]
         monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found))
         assert refresh_registry.main() == 1
         output = capsys.readouterr()
         assert output.err == "astar is gone\n"
         assert output.out.splitlines() == [
-            "fact      of     bundled  registries",
-            "endpoint  astar  -        wss://new.example",
-            "chain     astar  listed   -",
+            "fact      change  of     bundled  registries",
+            "endpoint  -       astar  -        wss://new.example",
+            "chain     closed  astar  listed   -",
         ]
         monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found[:1]))
         assert refresh_registry.main() == 0

@@ -46,7 +46,13 @@ def run_in(folder: Path, script: str, **environment: str) -> subprocess.Complete
     return subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
-        env={"HOME": str(folder), "PATH": path, "LANG": "C.UTF-8", **environment},
+        env={
+            "PYTHONPATH": os.environ["PYTHONPATH"],
+            "HOME": str(folder),
+            "PATH": path,
+            "LANG": "C.UTF-8",
+            **environment,
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -122,7 +122,7 @@ def test_a_check_tries_the_chain_that_backs_the_asset(
     assert refused == says(
         unknown if ways else "cannot be sent from own", "goes there only over" if over else "", over
     )
-    assert refused.endswith("; with --check and --sender, a dry run of every hop may prove it") == bool(ways)
+    assert ("; with --check and --sender, a dry run of every hop may prove it" in refused) == bool(ways)
 
 
 @pytest.mark.parametrize("role", ["parachain", "contracts"])

@@ -47,7 +47,8 @@ TRANSFER = (
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}
+    return {**kept, "HOME": str(home), "LANG": "C.UTF-8"}
 
 
 def imported(home: Path, *line: str, **variables: str) -> set[str]:
@@ -190,6 +191,7 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
         "assets.json",
         "chains.json",
         "fees.json",
+        "manifest.json",
         "operations.json",
         "routes.json",
     }

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.registry import CHAINS, CLOSED, ROLES, Chain, Registry, find_closed
+from scenarioctl.chains.registry import (
+    CHAINS,
+    ROLES,
+    Chain,
+    Registry,
+    closed_chains,
+    closed_parachain,
+    find_closed,
+)
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.runtime.table import BUNDLED, load_bundled
 from tests.messages import Says, raises, says
@@ -74,10 +82,29 @@ def test_a_table_that_agrees_with_a_built_in_chain_may_stay() -> None:
         Registry({"astar": {**same, "decimals": 12}})
 
 
+def test_two_names_in_config_toml_for_one_parachain_are_refused() -> None:
+    one = NEW | {"role": "parachain", "relay": "polkadot", "para_id": 2222}
+
+    with raises(InvalidRequest, says("chains.two.para_id", "chains.one", "2222")):
+        Registry({"one": one, "two": one})
+    assert Registry({"one": one, "two": one | {"relay": "kusama"}}).find("two").para_id == 2222
+    assert Registry({"one": one, "two": one | {"para_id": 2223}}).find("two").para_id == 2223
+
+
+def test_a_closed_chain_is_known_by_its_para_id() -> None:
+    places = [chain.place for chain in closed_chains().values() if chain.place]
+
+    assert len(set(places)) == len(places)
+    assert not set(places) & {(chain.relay, chain.para_id) for chain in CHAINS}
+    assert str(closed_parachain("polkadot", 2004)) == "Moonbeam, which closed in July 2026"
+    assert str(closed_parachain("kusama", 2004)).startswith("Khala")
+    assert closed_parachain("polkadot", 2034) is None
+
+
 def test_no_built_in_chain_has_closed() -> None:
     for chain in CHAINS:
         assert not any(find_closed(name) for name in (chain.name, chain.title, *chain.aliases))
-    assert all(chain.source and chain.read for chain in CLOSED.values())
+    assert all(chain.source and chain.read for chain in closed_chains().values())
 
 
 @pytest.mark.parametrize(
@@ -138,7 +165,8 @@ def test_every_built_in_chain_is_well_formed() -> None:
         for endpoint in chain.endpoints:
             assert endpoint.startswith("wss://")
             assert not is_dead(endpoint)
-    assert len({chain.genesis for chain in CHAINS}) == len(CHAINS)
+    known = [chain.genesis for chain in CHAINS if chain.genesis]
+    assert len(set(known)) == len(known)
 
 
 @pytest.mark.parametrize("name", BUNDLED)

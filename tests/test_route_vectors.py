@@ -76,7 +76,7 @@ OVER_HUB = {
     f"hydration-ethereum-{asset}"
     for asset in ("aave", "cfg_new", "ena", "lbtc", "ldo", "paxg", "usdc_eth", "usdt_eth", "tbtc")
 }
-#: Ends each refusal of a transfer that a check may open: one of the calls that it tries has the form of the vector.
+#: In each refusal of a transfer that a check may open: one of the calls that it tries has the form of the vector.
 BY_CHECK = "with --check and --sender, a dry run of every hop may prove it"
 _FORMS = {
     "Teleport": "teleport",
@@ -193,7 +193,7 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vect
             build_transfer(replace(wanted, remote_fee_asset=None), table_of(vector), assets=ASSETS)
 
         assert REFUSED[vector["key"]] in str(refused.value)
-        if str(refused.value).endswith(BY_CHECK):
+        if BY_CHECK in str(refused.value):
             compare_tried(vector)
         return
     assert not any(vector.get(mark) for mark in FORBIDDEN)

@@ -38,6 +38,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": os.environ["PYTHONPATH"],
         "LANG": "C.UTF-8",
         "SHELL": "/bin/bash",
     }

@@ -219,7 +219,7 @@ def test_a_row_opens_its_transfers_always_or_by_a_check(row: AssetRoute) -> None
         with pytest.raises(InvalidRequest) as refused:
             find_route(wanted, ASSETS, fee_settled=True)
 
-        assert str(refused.value).endswith(UNPROVEN if row.proof == "none" else BY_CHECK)
+        assert (UNPROVEN if row.proof == "none" else BY_CHECK) in str(refused.value)
         assert routes.candidate_routes(wanted, ASSETS) == (resolve(wanted, REGISTRY),)
 
 
@@ -252,7 +252,7 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
         "assetHub",
         "assetHub_kusama",
     }
-    assert str(refused.value).endswith("two sources say cross the bridge" if bridged else UNPROVEN)
+    assert ("two sources say cross the bridge" if bridged else UNPROVEN) in str(refused.value)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -299,7 +299,7 @@ def test_chains_of_config_toml_have_the_routes_of_their_kind(
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, assets, fee_settled=True)
 
-    assert str(refused.value).endswith(UNPROVEN)
+    assert UNPROVEN in str(refused.value)
 
 
 def test_what_the_facts_allow_is_still_not_proven() -> None:
@@ -345,7 +345,7 @@ class TestOverTheAssetHubBetweenTwoParachains:
                 fee_settled=False,
             )
 
-        assert str(refused.value).endswith(UNPROVEN)
+        assert UNPROVEN in str(refused.value)
 
     def test_it_names_the_remote_reserve(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row = AssetRoute(

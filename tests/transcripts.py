@@ -38,6 +38,7 @@ _IDS = (
 )
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "yyyy-mm-dd hh:mm:ss"),
+    (re.compile(r"\b\d+ days? old\b"), "<some> days old"),
     (re.compile(r"(?<= took )\d+\.\d+(?= s)"), "<some>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "hh:mm:ss"),

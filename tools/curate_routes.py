@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.chains.assets import Asset, Assets
+from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import TRUST, is_beyond_bridge, matches
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import FILE
 from scenarioctl.transactions.transfer.ways import identity_of, resolve
 from tools import data_file
 from tools.curate_assets import (
@@ -85,7 +85,7 @@ Listings = Mapping[str, Mapping[str, set[str]]]
 
 
 def main() -> int:
-    return data_file.run(FILE, curate, sources="npm packages")
+    return data_file.run(FILES["routes"], curate, sources="npm packages")
 
 
 def curate() -> str:
@@ -151,6 +151,18 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
                 " ".join(sources),
                 READ,
             )
+
+
+def closed_because(asset: Asset, source: Chain, destination: Chain, registry: Registry) -> str:
+    """Return why the trust facts allow *asset* no way; "" if they allow one, or don't say all that the two chains accept."""
+    beneficiary = bytes(destination.account_format.length)
+    transfer = Transfer(
+        source=source, destination=destination, asset=asset, amount=1, beneficiary=beneficiary
+    )
+    if resolve(transfer, registry) is not None:
+        return ""
+    partial = any(TRUST[chain.name].partial for chain in (source, destination))
+    return "" if partial else f"{destination.title} accepts it neither as a teleport nor from its reserve"
 
 
 def is_told_by_state(asset: Asset, arriving: Asset, listings: Listings) -> bool:

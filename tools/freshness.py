@@ -8,8 +8,8 @@ from tools.chain_registries import ListedChain, Place, is_dead
 
 #: A registry's name -> what it lists.
 Registries = Mapping[str, Mapping[Place, ListedChain]]
-#: Source chain, destination chain, location of the asset -> the packages that list it on both.
-RouteSources = Mapping[tuple[str, str, str], frozenset[str]]
+#: Source chain, destination chain, location of the asset -> the packages that list it on both, and the transfer types of its hops.
+RouteSources = Mapping[tuple[str, str, str], tuple[frozenset[str], str]]
 #: Chain, id of the asset -> symbol, decimals, location.
 AssetFacts = Mapping[tuple[str, str], tuple[object, ...]]
 
@@ -40,6 +40,8 @@ class Difference:
     of: str
     bundled: str
     listed: str
+    #: What happened, in a word: opened, closed, renamed or moved; "" for anything else.
+    change: str = ""
     #: A sentence if somebody has to act before the facts are used any longer.
     failure: str = ""
 
@@ -57,6 +59,7 @@ def compare_chains(chains: Iterable[Chain], registries: Registries) -> Iterator[
                 of=chain.name,
                 bundled="listed",
                 listed=f"not in {', '.join(missing)}",
+                change="closed" if several else "",
                 failure=f"{chain.name} is listed neither by {' nor by '.join(missing)}: has it closed?"
                 if several and not chain.testnet
                 else "",
@@ -81,6 +84,7 @@ def _compare_chain(chain: Chain, registry: str, record: ListedChain) -> Iterator
             of=chain.name,
             bundled=str(ours),
             listed=f"{theirs} ({registry})",
+            change="renamed" if kind == "symbol" else "",
             # Another genesis is another chain, another number of decimals another amount.
             failure=f"{chain.name} has the {kind} {theirs} in {registry}, and {ours} here"
             if kind in ("genesis", "decimals")
@@ -123,22 +127,50 @@ def compare_versions(bundled: Mapping[str, int], listed: Mapping[str, int]) -> I
 
 
 def compare_routes(bundled: RouteSources, listed: RouteSources) -> Iterator[Difference]:
-    """Give the rows whose sources are not the same any more; it is a failure if one of them is gone."""
+    """Give the rows whose sources or hops are not the same any more.
+
+    It is a failure if a source of one is gone, or if the trust facts, by which the hops of *listed* were found, want others.
+    """
+    nothing: tuple[frozenset[str], str] = (frozenset(), "")
     for key in sorted(bundled.keys() | listed.keys()):
-        ours, theirs = bundled.get(key, frozenset()), listed.get(key, frozenset())
-        if ours == theirs:
+        (ours, way), (theirs, other) = bundled.get(key, nothing), listed.get(key, nothing)
+        if (ours, way) == (theirs, other):
             continue
         source, destination, asset = key
+        route = f"the route of {asset} from {source} to {destination}"
         gone = ours - theirs
+        failure = ""
+        if way and other and way != other:
+            failure = f"{route} contradicts the trust facts: they have its reserve where it goes {other}, and it goes {way}"
+        elif gone:
+            failure = f"{route} rests on {' and '.join(sorted(gone))}, which lists it no more"
         yield Difference(
             kind="route",
             of=f"{source} → {destination}: {asset}",
-            bundled=" ".join(sorted(ours)),
-            listed=" ".join(sorted(theirs)),
-            failure=f"the route of {asset} from {source} to {destination} rests on {' and '.join(sorted(gone))}, which lists it no more"
-            if gone
-            else "",
+            bundled=" ".join([*sorted(ours), way]).strip(),
+            listed=" ".join([*sorted(theirs), other]).strip(),
+            change="opened" if not way else "closed" if not other else "moved" if way != other else "",
+            failure=failure,
         )
+
+
+def compare_closures(before: RouteSources, now: RouteSources) -> Iterator[Difference]:
+    """Give the ways that the trust facts close and a package lists *now* that didn't *before*: each is a failure.
+
+    Where a row of routes has its hops, these have the reason for which they are closed.
+    """
+    for key, (packages, reason) in sorted(now.items()):
+        source, destination, asset = key
+        new = sorted(packages - before.get(key, (frozenset(), ""))[0])
+        if new:
+            yield Difference(
+                kind="trust",
+                of=f"{source} → {destination}: {asset}",
+                bundled="closed",
+                listed=" ".join(new),
+                change="opened",
+                failure=f"{' and '.join(new)} now has {asset} of {source} on {destination} too, and the trust facts close that way: {reason}",
+            )
 
 
 def compare_assets(bundled: AssetFacts, listed: AssetFacts) -> Iterator[Difference]:
@@ -148,12 +180,17 @@ def compare_assets(bundled: AssetFacts, listed: AssetFacts) -> Iterator[Differen
         if ours == theirs:
             continue
         chain, number = key
-        changed = ours is not None and theirs is not None and ours[1:] != theirs[1:]
+        if ours is None or theirs is None:
+            change, changed = "opened" if ours is None else "closed", False
+        else:
+            changed = ours[1:] != theirs[1:]
+            change = "moved" if ours[2:] != theirs[2:] else "" if changed else "renamed"
         yield Difference(
             kind="asset",
             of=f"{chain}: {number}",
             bundled="" if ours is None else " ".join(map(str, ours)),
             listed="" if theirs is None else " ".join(map(str, theirs)),
+            change=change,
             failure=f"asset {number} of {chain} has other decimals, or another location, than before"
             if changed
             else "",

@@ -4,7 +4,8 @@
 
 Pulls the newest versions of the npm packages that the facts come from, changes no file, and prints a table.  Exit code 1,
 and a sentence each, if somebody has to act: a chain that two registries list no more, a runtime table that its package has
-in a newer version, an endpoint on a host known to be dead, a route or an asset whose sources no longer say what is bundled.
+in a newer version, an endpoint on a host known to be dead, a route or an asset whose sources no longer say what is bundled,
+a route that the trust facts want to go another way, or a way that they close and a package lists anew.
 Then change the version in the tool that wrote the facts, and run that: `CONTRIBUTING.md`, "Add something".
 """
 
@@ -13,13 +14,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import TRUST
 from scenarioctl.runtime.metadata import read_metadata, unwrap_metadata
-from scenarioctl.transactions.transfer.route_rows import FILE as ROUTES
 from tools import bundle_runtimes, curate_assets, curate_routes
 from tools.chain_registries import POLKADOT_JS, SUBWALLET, read_polkadot_js, read_subwallet, reading
 from tools.freshness import (
@@ -28,6 +30,7 @@ from tools.freshness import (
     RouteSources,
     compare_assets,
     compare_chains,
+    compare_closures,
     compare_routes,
     compare_versions,
 )
@@ -71,7 +74,11 @@ def find_differences() -> Iterator[Difference]:
                 parity_package=parity,
                 snowbridge_package=snowbridge,
             )
-        yield from compare_routes(read_routes(ROUTES.read_text(encoding="utf-8")), routes_listed(listings))
+        yield from compare_routes(
+            read_routes(FILES["routes"].read_text(encoding="utf-8")), routes_listed(listings)
+        )
+        # What the versions list that the facts were written beside was looked into then.
+        yield from compare_closures(ways_closed(curate_routes.read_listings(folder)), ways_closed(listings))
 
 
 def newest_versions() -> dict[str, int]:
@@ -98,9 +105,9 @@ def read_assets(text: str) -> AssetFacts:
 
 
 def read_routes(text: str) -> RouteSources:
-    """Return the sources of each row in the text of routes.json."""
+    """Return sources and hops of each row in the text of routes.json."""
     return {
-        (source, row[0], row[1]): frozenset(row[5].split())
+        (source, row[0], row[1]): (frozenset(row[5].split()), row[2])
         for source, rows in json.loads(text).items()
         if source != "sources"
         for row in rows
@@ -108,26 +115,50 @@ def read_routes(text: str) -> RouteSources:
 
 
 def routes_listed(listings: curate_routes.Listings) -> RouteSources:
-    """Return the rows that `tools/curate_routes.py` would write from *listings*, with their sources."""
+    """Return the rows that `tools/curate_routes.py` would write from *listings*, with their sources and hops."""
     registry = Registry()
     assets = Assets(registry)
     return {
-        (source.name, row[0], row[1]): frozenset(row[5].split())
+        (source.name, row[0], row[1]): (frozenset(row[5].split()), row[2])
         for source in registry.all()
         if source.name in TRUST
         for row in curate_routes.routes_of(source, assets, listings)
     }
 
 
+def ways_closed(listings: curate_routes.Listings) -> RouteSources:
+    """Return what *listings* have on two chains though the trust facts of both close the way, with the packages and the reason."""
+    registry = Registry()
+    assets = Assets(registry)
+    chains = [chain for chain in registry.all() if chain.name in TRUST and not chain.is_ethereum]
+    found = {}
+    for source, destination in permutations(chains, 2):
+        for asset in assets.all(source) if source.relay == destination.relay else ():
+            arriving = assets.counterpart(asset, destination)
+            ends = [(each.chain, each.location) for each in (asset, arriving) if each is not None]
+            packages = frozenset(
+                name
+                for name, listed in listings.items()
+                if len(ends) == 2 and all(place in listed.get(chain, ()) for chain, place in ends)
+            )
+            reason = curate_routes.closed_because(asset, source, destination, registry) if packages else ""
+            if reason:
+                found[source.name, destination.name, asset.location] = (packages, reason)
+    return found
+
+
 def show(differences: Iterable[Difference]) -> str:
     """Return the table that people read."""
-    rows = [(each.kind, each.of, each.bundled or "-", each.listed or "-") for each in differences]
+    rows = [
+        (each.kind, each.change or "-", each.of, each.bundled or "-", each.listed or "-")
+        for each in differences
+    ]
     if not rows:
         return "All facts are as the registries have them."
-    rows.insert(0, ("fact", "of", "bundled", "registries"))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    rows.insert(0, ("fact", "change", "of", "bundled", "registries"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
         for row in rows
     )
 

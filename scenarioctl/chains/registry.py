@@ -18,15 +18,14 @@ for readers.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from functools import cache, cached_property
 from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
+from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
-from scenarioctl.files import read_document
 from scenarioctl.model.amounts import from_hex
 
 #: The role of Ethereum, which no chain of config.toml can have.
@@ -98,7 +97,7 @@ def _read(name: str, row: dict[str, Any]) -> Chain:
     return Chain(name=name, account_format=ACCOUNT_FORMATS[length], **(row | lists))
 
 
-_ROWS = read_document(Path(__file__).with_name("chains.json"))
+_ROWS = read_facts("chains")
 READ = _ROWS.pop("read")
 CHAINS = tuple(_read(name, row) for name, row in _ROWS.items())
 
@@ -112,55 +111,28 @@ class ClosedChain:
     closed: str = ""
     #: What to use instead.
     instead: str = "choose another chain"
+    #: Literal of its relay chain, and its para id, where other chains still list its assets.
+    place: tuple[str, int] | None = None
     #: Where its end was read, and when.
     source: str
-    read: str = "2026-11-23"
+    read: str
 
     def __str__(self) -> str:
         return f"{self.title}, which {f'closed in {self.closed}' if self.closed else 'has closed'}"
 
 
-_CONTRACTS = "for contracts, use assetHub or assetHub_paseo"
-_MOONBEAM = "github.com/lifinance/contracts/pull/2222: neither takes transactions since 2026-08-01 00:00 UTC"
-_ENDED = "github.com/paraspell/xcm-tools: removed as ended, in the monthly maintenance issue"
+@cache
+def closed_chains() -> Mapping[str, ClosedChain]:
+    """Return the chains that have closed, each with the source of that, by their literal without case, spaces, `_` and `-`."""
+    return {
+        name: ClosedChain(**{**row, "place": tuple(row["place"]) if "place" in row else None})
+        for name, row in read_facts("closed").items()
+    }
 
-#: Chains that have closed, each with the source of that, by their literal without case, spaces, `_` and `-`.  Their names answer with a
-#: sentence instead of "is not a chain".
-CLOSED: Mapping[str, ClosedChain] = {
-    "pop": ClosedChain(
-        title="Pop Network Testnet",
-        closed="July 2026",
-        instead=_CONTRACTS,
-        source="github.com/polkadot-js/apps/pull/12374",
-    ),
-    "passethub": ClosedChain(
-        title="Passet Hub",
-        closed="February 2026",
-        instead=_CONTRACTS,
-        source="issue 16 of this project, endpoint gone",
-    ),
-    "rocococontracts": ClosedChain(
-        title="Contracts on Rococo", instead=_CONTRACTS, source="issue 27 of this project, endpoint gone"
-    ),
-    "moonbeam": ClosedChain(title="Moonbeam", closed="July 2026", source=_MOONBEAM),
-    "moonriver": ClosedChain(title="Moonriver", closed="July 2026", source=_MOONBEAM),
-    "interlay": ClosedChain(title="Interlay", source=f"{_ENDED} 1965"),
-    "kintsugi": ClosedChain(title="Kintsugi", source=f"{_ENDED} 1965"),
-    "zeitgeist": ClosedChain(title="Zeitgeist", source=f"{_ENDED} 1965"),
-    "phala": ClosedChain(title="Phala", source=f"{_ENDED} 1965"),
-    "parallel": ClosedChain(title="Parallel", source=f"{_ENDED} 769"),
-    "picasso": ClosedChain(title="Picasso", source=f"{_ENDED} 769"),
-    "polkadex": ClosedChain(title="Polkadex", source=f"{_ENDED} 535"),
-    "khala": ClosedChain(title="Khala", source="github.com/moonbeam-foundation/moonbeam/pull/3137"),
-    "centrifuge": ClosedChain(
-        title="Centrifuge Chain", source="github.com/Distractive/polkadotcom/issues/132"
-    ),
-    "kilt": ClosedChain(title="KILT Spiritnet", source="github.com/galacticcouncil/sdk/pull/257"),
-    "ajuna": ClosedChain(title="Ajuna", source="issue 16 of this project"),
-    "crust": ClosedChain(title="Crust", source="issue 16 of this project"),
-    "laos": ClosedChain(title="Laos", source="issue 16 of this project"),
-    "composable": ClosedChain(title="Composable Finance", source="issue 16 of this project"),
-}
+
+def closed_parachain(relay: str, para_id: int) -> ClosedChain | None:
+    """Return the closed chain that had this para id under the relay chain *relay*; None if none is known."""
+    return next((chain for chain in closed_chains().values() if chain.place == (relay, para_id)), None)
 
 
 def find_closed(name: object) -> ClosedChain | None:
@@ -168,8 +140,8 @@ def find_closed(name: object) -> ClosedChain | None:
     if not isinstance(name, str) or len(name) > 40:
         return None
     wanted = fold(name)
-    titled = (chain for chain in CLOSED.values() if fold(chain.title) == wanted)
-    return CLOSED.get(wanted) or next(titled, None)
+    titled = (chain for chain in closed_chains().values() if fold(chain.title) == wanted)
+    return closed_chains().get(wanted) or next(titled, None)
 
 
 __all__ = ["CHAINS", "ROLES", "Chain", "Registry"]
@@ -207,7 +179,7 @@ _LIST = "; 'scenarioctl chain list' shows them all"
 _OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
 LOWEST_PUBLIC_PARA_ID = 2000
-#: Chains that were built in until they closed (`CLOSED`).
+#: Chains that were built in until they closed.
 _FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 
@@ -267,6 +239,7 @@ class Registry:
                 chains[name] = _read_chain(name, table)
             self._asset_tables[name] = tuple(table.get("assets", ()))
         self._chains = chains
+        self._check_para_ids([chain for name, chain in chains.items() if name in (extra or {})])
         for chain in chains.values():
             self._check_relay(chain.name, chain.relay)
         for name in self.incomplete:
@@ -376,6 +349,20 @@ class Registry:
                     )
         return names
 
+    def _check_para_ids(self, declared: Iterable[Chain]) -> None:
+        """Refuse two names in config.toml for one parachain: messages to both would go to the same one."""
+        names: dict[tuple[str, int], str] = {}
+        for chain in declared:
+            if chain.para_id is not None and chain.relay:
+                other = names.setdefault((chain.relay, chain.para_id), chain.name)
+                if other != chain.name:
+                    raise InvalidRequest(
+                        field=f"chains.{chain.name}.para_id",
+                        value=chain.para_id,
+                        problem=f"is that of chains.{other} too, under {chain.relay}",
+                        expected=f"one name: remove [chains.{other}] or [chains.{chain.name}], and make the other name one of its aliases",
+                    )
+
     def _check_relay(self, name: str, given: str) -> None:
         relay = self._chains.get(given)
         if given and (relay is None or relay.role != "relay"):
@@ -461,7 +448,10 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         )
     endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
     return replace(
-        chain, endpoints=endpoints, trusted=trusted, explorer=table.get("explorer", chain.explorer)
+        chain,
+        endpoints=endpoints,
+        trusted=trusted,
+        explorer=table.get("explorer", chain.explorer),
     )
 
 

@@ -147,7 +147,7 @@ def check(chains: tuple[str, ...]) -> None:
     """
     from scenarioctl.chains.probing import probe
     from scenarioctl.chains.registry import NOT_ASKED
-    from scenarioctl.operations.fact_ages import day_of, warn_of_old_facts
+    from scenarioctl.transactions.fact_ages import day_of, warn_of_old_facts
 
     app = open_application()
     asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
+from scenarioctl.chains.fact_rows import load_rows
 from scenarioctl.chains.registry import find_incomplete
 from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
@@ -70,12 +71,11 @@ _YOUNG = 10_000
 def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
-    from scenarioctl.chains import asset_rows
     from scenarioctl.config import is_server
     from scenarioctl.files import read_text
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
-    from scenarioctl.transactions.transfer import route_rows, transfer_warnings
+    from scenarioctl.transactions.transfer import transfer_warnings
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -88,8 +88,8 @@ def preload(store: str = "") -> None:
             _import_all(import_module(_SERVER_STORE))
             for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
-    for file in (asset_rows.FILE, route_rows.FILE, transfer_warnings.FEES):
-        read_text(file)
+    load_rows()
+    read_text(transfer_warnings.FEES)
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)
     linecache.clearcache()

@@ -63,6 +63,8 @@ def declared(live_config: Path, folder: pytest.TempPathFactory, **changes: objec
     """Return a configuration in which the exchange is any parachain."""
     config = tomllib.loads(live_config.read_text(encoding="utf-8"))
     config["chains"]["liveDex"] |= {"role": "parachain"} | changes
+    # Two names for one para id are refused.
+    config["chains"].pop("liveParachain", None)
     path = folder.mktemp("parachain") / "config.toml"
     path.write_text(tomli_w.dumps(config), encoding="utf-8")
     return path

@@ -1,5 +1,6 @@
 """What a transfer asks for."""
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
     )
 
 
-#: What a refusal advises where a check may open the route.
+#: What a refusal advises where a check may open the route; the command follows.
 BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
 
 
@@ -129,11 +130,30 @@ class OnlyChecked(InvalidRequest):
 
 def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequest:
     """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about options."""
-    kind = OnlyChecked if advice == BY_CHECK else InvalidRequest
-    return kind(
-        f"{transfer.asset.display_name} cannot be sent from {transfer.source.title} to {transfer.destination.title}: {reason}",
-        advice=advice,
+    sentence = f"{transfer.asset.display_name} cannot be sent from {transfer.source.title} to {transfer.destination.title}: {reason}"
+    if advice == BY_CHECK:
+        return OnlyChecked(sentence, advice=f"{BY_CHECK}: {_command(transfer)}")
+    return InvalidRequest(sentence, advice=advice)
+
+
+def _command(transfer: Transfer) -> str:
+    """Return the command that checks *transfer*, and builds it if the check passes."""
+    source, destination = transfer.source, transfer.destination
+    sender = (
+        "ADDRESS"
+        if transfer.sender is None
+        else source.account_format.format(transfer.sender, source.ss58_prefix)
     )
+    options = {
+        "from": source.name,
+        "to": destination.name,
+        "asset": transfer.asset.id,
+        "amount": str(transfer.amount),
+        "to-address": destination.account_format.format(transfer.beneficiary, destination.ss58_prefix),
+        "sender": sender,
+    }
+    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return shlex.join(["scenarioctl", "xcm", "asset-transfer", *given, "--check"])
 
 
 class OnlyConnected(InvalidRequest):
