@@ -91,10 +91,10 @@ BRIDGED_ASSETS = sorted(
 )
 
 
-def test_each_of_the_25_assets_has_a_row_each_way() -> None:
+def test_each_of_the_28_assets_has_a_row_each_way() -> None:
     back = [asset for destination, asset in routes_from("assetHub_kusama") if destination == "assetHub"]
 
-    assert len(BRIDGED_ASSETS) == 25
+    assert len(BRIDGED_ASSETS) == 28
     assert sorted(across(absolute(asset, 1000), "Kusama", "")[3:] for asset in back) == BRIDGED_ASSETS
 
 
@@ -193,8 +193,11 @@ def test_the_call_means_what_the_calls_of_other_sdks_mean(
         ("hydraDx", "assetHub_kusama", "1000771"),
         ("assetHub", "kusama", "2/GlobalConsensus(Kusama)"),
         ("assetHub", "assetHub_paseo", "DOT"),
-        # Both list it, but only one source says that it crosses.
+        # Only one source says that it crosses: the Asset Hubs have to say that they have it.
         ("assetHub", "assetHub_kusama", "1984"),
+        # Kusama's own: another asset than what came from Polkadot, and it would be trapped there.
+        ("assetHub_kusama", "assetHub", "1984"),
+        # None says it.
         ("assetHub_kusama", "assetHub", "8"),
         # Only connected: what the other side takes in it has to be asked for.
         ("assetHub", "assetHub_kusama", "DOT"),
@@ -624,5 +627,117 @@ def test_a_chain_is_shown_with_its_routes_over_the_bridge(scenarioctl: Run) -> N
 
     for way in ("routes_out", "routes_in"):
         counts = {row["chain"]: len(row["assets"]) for row in shown[way]}
-        assert counts["assetHub_kusama"] == 25
+        assert counts["assetHub_kusama"] == 28
         assert "kusama" not in counts
+
+
+USDC, USDT = (
+    read_location(f"2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex({id})")
+    for id in (1337, 1984)
+)
+#: What the Asset Hub of Kusama takes of it.
+USDC_FEE = 20_000
+
+
+@pytest.fixture
+def usdc(network: FakeNetwork, scenarioctl: Run) -> Callable[[], Any]:
+    """USDC goes from the Asset Hub of Polkadot to that of Kusama, as only one registry has it."""
+    hub, other = (network.chains[name] for name in HUBS)
+    balance = {"balance": 10**9, "status": "Liquid", "reason": "Consumer", "extra": None}
+    hub.store("Assets", "Account", 1337, ALICE_KEY, value=balance)
+    other.store("ForeignAssets", "Asset", USDC, value=FOREIGN_ASSET)
+    named = {"deposit": 0, "name": b"USD Coin", "symbol": b"USDC", "decimals": 6, "is_frozen": False}
+    other.store("ForeignAssets", "Metadata", USDC, value=named)
+    configure(other, USDC, "2/GlobalConsensus(Polkadot)/Parachain(1000)")
+    issued = {"ForeignAssets": {"Issued": {"asset_id": USDC, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}}}
+    other.api.update(
+        DryRunApi_dry_run_xcm=message_effects(issued),
+        XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": USDC}]},
+        XcmPaymentApi_query_weight_to_asset_fee={"Ok": USDC_FEE},
+    )
+    return lambda: build(network, scenarioctl, "--asset", "1337", "--amount", "1000000raw")
+
+
+def test_what_one_registry_has_crosses_if_the_other_asset_hub_has_it_too(
+    network: FakeNetwork, usdc: Callable[[], Any]
+) -> None:
+    ended = usdc()
+
+    assert ended.code == 0, ended.err
+    call = bundled("assetHub").decode_call(bytes.fromhex(ended.out.strip()[2:]))
+    assert call.args["assets_transfer_type"] == "LocalReserve"
+    other = network.chains["assetHub_kusama"]
+    ((_, data),) = [each for each in other.asked if each[0] == "DryRunApi_dry_run_xcm"]
+    _, message_type = (each.type_id for each in other.table.api_method("DryRunApi", "dry_run_xcm").inputs)
+    _, at = other.table.decode_at(
+        other.table.api_method("DryRunApi", "dry_run_xcm").inputs[0].type_id, data, 0
+    )
+    message, _ = other.table.decode_at(message_type, data, at)
+    assert message["V5"][:-1] == [
+        *message["V5"][:3],
+        *program("ReserveAssetDeposited", USDC, 10**6)[:-1],
+    ]
+
+
+def test_a_symbol_that_is_a_look_alikes_there_is_compared_as_the_source_has_it(
+    network: FakeNetwork, scenarioctl: Run, usdc: Callable[[], Any]
+) -> None:
+    """The Asset Hub of Kusama has a USDt of its own."""
+    hub, other = (network.chains[name] for name in HUBS)
+    hub.store("Assets", "Account", 1984, ALICE_KEY, value=held(10**9))
+    other.store("ForeignAssets", "Asset", USDT, value=FOREIGN_ASSET)
+    configure(other, USDT, "2/GlobalConsensus(Polkadot)/Parachain(1000)")
+    issued = {"ForeignAssets": {"Issued": {"asset_id": USDT, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}}}
+    other.api.update(
+        DryRunApi_dry_run_xcm=message_effects(issued),
+        XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": USDT}]},
+    )
+    codes = []
+    for symbol in (b"USDt", b"USDC"):
+        named = {"deposit": 0, "name": b"Tether", "symbol": symbol, "decimals": 6, "is_frozen": False}
+        other.store("ForeignAssets", "Metadata", USDT, value=named)
+        codes.append(build(network, scenarioctl, "--asset", "1984", "--amount", "1000000raw").code)
+
+    assert codes == [0, 2]
+
+
+def _named(symbol: bytes, decimals: int) -> Callable[[FakeChain], None]:
+    value = {"deposit": 0, "name": b"", "symbol": symbol, "decimals": decimals, "is_frozen": False}
+    return lambda other: other.store("ForeignAssets", "Metadata", USDC, value=value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda other: other.store(
+                "ForeignAssets", "Asset", USDC, value={**FOREIGN_ASSET, "status": "Frozen"}
+            ),
+            ("Kusama Asset Hub", "ForeignAssets.Asset"),
+        ),
+        (_named(b"USDT", 6), ("USDT", "USDC")),
+        (_named(b"USDC", 18), ("18", "USDC", "6")),
+        (lambda other: configure(other, USDC, "1/Parachain(2000)"), ("reserve", "1/Parachain(2000)")),
+        (
+            lambda other: other.api.update(DryRunApi_dry_run_xcm=message_effects()),
+            ("Kusama Asset Hub", "credit", "receiver"),
+        ),
+        (
+            lambda other: other.api.update(DryRunApi_dry_run_xcm={"Err": "Unimplemented"}),
+            ("Kusama Asset Hub", "Unimplemented"),
+        ),
+    ],
+    ids=["frozen", "another symbol", "other decimals", "another reserve", "no credit", "not tried"],
+)
+def test_what_one_registry_has_is_refused_if_the_other_asset_hub_has_not(
+    network: FakeNetwork,
+    usdc: Callable[[], Any],
+    change: Callable[[FakeChain], None],
+    words: tuple[str, ...],
+) -> None:
+    change(network.chains["assetHub_kusama"])
+
+    ended = usdc()
+
+    assert ended.code != 0 and not ended.out
+    assert ended.said == says("Error: ", "USDC", *words)

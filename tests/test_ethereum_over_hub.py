@@ -49,7 +49,7 @@ RECEIVER_THERE = {"parents": 0, "interior": {"X1": [{"AccountKey20": {"network":
 
 
 def test_each_row_is_listed_by_two_on_hydration_and_goes_over_the_asset_hub() -> None:
-    assert len(ROWS) == 18
+    assert len(ROWS) == 19
     for place, row in ROWS.items():
         sent = ASSETS.at(DEX, place)
         assert sent is not None
@@ -106,7 +106,7 @@ def test_a_call_says_what_it_was_built_from(location: str, amount: int, fee: int
     [
         ("HDX", ("HDX", "only assets of Ethereum")),
         ("5", ("DOT", "Polkadot Asset Hub first")),
-        ("42", ("EURC", "two")),
+        ("42", ("EURC", "registries")),
     ],
 )
 def test_only_assets_of_ethereum_that_two_list_go_in_one_signature(

@@ -48,7 +48,7 @@ def transfer(asset_id: str, amount: int = ONE, source: str = "assetHub") -> Tran
 
 
 def test_each_row_is_listed_by_two_and_names_one_token() -> None:
-    assert len(ROWS) == 36
+    assert len(ROWS) == 37
     tokens = set()
     for place, row in ROWS.items():
         sent = ASSETS.at(HUB, place)
@@ -135,7 +135,7 @@ def test_an_asset_that_goes_no_further_is_not_sent_to_the_asset_hub_first() -> N
     with pytest.raises(InvalidRequest) as refused:
         find_route(transfer("BNC", source="bifrost"), ASSETS, fee_settled=True)
 
-    assert str(refused.value) == says("BNC", "only Polkadot Asset Hub")
+    assert str(refused.value) == says("BNC", "only from Polkadot Asset Hub")
     assert "first" not in str(refused.value)
 
 
@@ -143,7 +143,7 @@ def test_an_asset_that_ethereum_has_no_token_for_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(transfer("1984"), ASSETS, fee_settled=True)
 
-    assert str(refused.value) == says("USDt", "two sources")
+    assert str(refused.value) == says("USDt", "registries")
 
 
 def test_nothing_is_sent_from_ethereum() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -26,8 +27,8 @@ from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_rout
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import find_route
-from scenarioctl.transactions.transfer.xcm_calls import relayed_call
+from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
+from scenarioctl.transactions.transfer.xcm_calls import build_candidate, relayed_call
 
 from .conftest import DATA
 
@@ -113,7 +114,8 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 202,
+        "transfer": 257,
+        "by-check": 54,
         "relayed": 5,
         "swap": 12,
         "remark": 23,
@@ -152,7 +154,10 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
     other = vector.get("destination_metadata")
     beside = None
     if "native_fee" in vector:
-        beside = ASSETS.find(source, "1/Here"), int(vector["native_fee"])
+        beside = (
+            ASSETS.find(source, vector.get("native_fee_asset", "1/Here")),
+            int(vector["native_fee"]),
+        )
     if transfer.remote_fee_asset is not None:
         beside = transfer.remote_fee_asset, int(vector["remote_fee"])
 
@@ -161,11 +166,30 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         table_of(vector["metadata"]),
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
+        last_hop_fee=int(vector["set_aside"]) if "set_aside" in vector else None,
         beside=beside,
-        fee_accepted=vector.get("fee_accepted", False),
+        fee_accepted=vector.get("fee_accepted", "set_aside" in vector),
     )
 
     assert_call(draft, vector)
+
+
+@of_kind("by-check")
+def test_a_transfer_that_a_check_tries_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
+    """Of the ways that it tries, the one that the vector names; half of the amount is set aside for a last hop."""
+    source = REGISTRY.find(vector["source"])
+    transfer = Transfer(
+        source=source,
+        destination=REGISTRY.find(vector["destination"]),
+        asset=ASSETS.find(source, vector["asset"]),
+        amount=int(vector["amount"]),
+        beneficiary=from_hex(vector["beneficiary"]),
+        xcm_version=vector["xcm_version"],
+    )
+    (route,) = [each for each in candidate_routes(transfer, ASSETS) if each.way == vector["way"]]
+    plan = make_plan(transfer, route, table_of(vector["metadata"]))
+
+    assert_call(build_candidate(replace(plan, last_hop_fee=transfer.amount // 2)), vector)
 
 
 @of_kind("relayed")
@@ -411,4 +435,4 @@ def test_the_vectors_need_only_committed_metadata() -> None:
     index = json.loads(Path(DATA / "metadata" / "index.json").read_text())
 
     assert named <= index.keys()
-    assert all(index[name]["source"].startswith("npm ") for name in named)
+    assert all(index[name]["source"].startswith(("npm ", "polkadot-api/polkadot-api:")) for name in named)

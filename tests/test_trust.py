@@ -12,6 +12,7 @@ from scenarioctl.chains.registry import CHAINS, Registry
 from scenarioctl.chains.trust import TRUST, Accepted, Sender, TrustFacts, accepts_reserve, accepts_teleport
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer import route_rows, routes
+from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import (
@@ -204,7 +205,8 @@ def test_every_row_names_the_way_that_the_facts_allow(row: AssetRoute) -> None:
     assert route is not None
     assert route.way == row.way
     assert ASSETS.counterpart(wanted.asset, wanted.destination) is not None
-    assert row.opens in (("always", "state") if row.destination == "ethereum" else ("always", "check"))
+    bridged = row.destination == "ethereum" or is_bridged(wanted)
+    assert row.opens in (("always", "state") if bridged else ("always", "check"))
     assert row.proof in PROOFS
     assert row.sources and set(row.sources) <= set(sources())
     assert row.read >= "2026-11-23"
@@ -252,7 +254,7 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
         "assetHub",
         "assetHub_kusama",
     }
-    assert ("two sources say cross the bridge" if bridged else UNPROVEN) in str(refused.value)
+    assert ("isn't known to be registered on both" if bridged else UNPROVEN) in str(refused.value)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -10,8 +10,8 @@ of their code is run or kept.
 
 PROOF says how far each kind of route is proven.  A row opens `always` if its transfers were seen to arrive, or those of an
 asset with the same reserve, or if they have the bytes of an independent encoder; and if two registries agree.  For the relay
-chain's asset one is enough, since its location can't be mistaken.  All others open by `check`, and to Ethereum by `state` if two
-registries list the token there.
+chain's asset one is enough, since its location can't be mistaken.  All others open by `check`, over a bridge by `state`: to Ethereum if
+two registries list the token there, and between two Asset Hubs, which name an asset from beyond by its place there.
 
 From a parachain to Ethereum, over the Asset Hub, a package counts if it lists the asset on the parachain: its location there
 names the contract on Ethereum, and the tokens of Ethereum that are known are those that the Asset Hub sends there.
@@ -139,7 +139,8 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             opens = "always" if always else "check"
             if crosses and not always:
                 # No check proves what crosses a bridge, so none can open it.
-                if over_hub or not is_told_by_state(asset, arriving, listings):
+                between_hubs = source.role == destination.role == "asset_hub"
+                if over_hub or not (between_hubs or is_told_by_state(asset, arriving, listings)):
                     continue
                 opens = "state"
             yield (

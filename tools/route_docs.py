@@ -18,7 +18,10 @@ Which asset can go from which chain to which other one. A transfer between two c
 2. It is in a list here, which names the same way.
 3. The destination is known to hold the asset.
 4. The list opens always. Another one, and a transfer in none, opens only with `--check` and `--sender`, if a dry run of
-   every hop ends in the receiver's credit. A list to Ethereum can open by `state` too: if Asset Hub has the asset, with no other symbol or decimals.
+   every hop ends in the receiver's credit. Over a bridge, a list can open by `state` too: if the Asset Hubs have the asset, with no other symbol or decimals.
+
+A way over an Asset Hub and the bridge to the other one has no list of its own: both hops must be listed, that over the bridge as always. It
+needs a connection and `--sender`, and dry runs on the Asset Hub and on the last chain. Proof: bytes.
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of their role. [Check](check.md) says what is asked
 for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama), [to Ethereum](check.md#to-ethereum), and with
@@ -32,6 +35,8 @@ trust facts at all. Their transfers open only with `--check` and `--sender`, wit
 - Between the Asset Hub and a parachain: assets of the Asset Hub, the relay chain's asset, and the parachain's own. Asset Hub is asked whether it takes the
   latter by teleport or as a reserve transfer.
 - Between two parachains: the own assets of either directly, and other assets over the chain that backs them.
+- Between the Asset Hub and a parachain: also assets of a third one, over that. Proof for BNC, vDOT and MYTH, and for HDX of Hydration: bytes. No
+  runtimes that were run here take them: that Asset Hub takes them by teleport alone, and that Hydration has no weight for teleports.
 - Between the relay chain and a parachain: DOT and KSM over Asset Hub, which backs them, in one signature.
 
 The check asks each of these chains for its para id, and its relay chain for its newest block. What the facts deny stays refused, and what the

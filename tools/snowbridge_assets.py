@@ -16,8 +16,12 @@ _CHAINS = {"assetHub": "polkadot_1000", "hydraDx": "polkadot_2034", "assetHub_ku
 _ETHER = "0x0000000000000000000000000000000000000000"
 
 
+#: Its ids of chains whose assets go to Ethereum by the Asset Hub of Polkadot: that itself, and Hydration.
+_SENDERS = (1000, 2034)
+
+
 class Token(NamedTuple):
-    """A token of Ethereum that goes to it from the Asset Hub of Polkadot."""
+    """A token of Ethereum that goes to it by the Asset Hub of Polkadot."""
 
     #: Of its contract; that of ether is all zeros.
     address: str
@@ -35,21 +39,21 @@ def read_snowbridge(folder: Path, package: str = SNOWBRIDGE) -> Mapping[str, set
 
 
 def read_tokens(folder: Path, package: str = SNOWBRIDGE) -> list[Token]:
-    """Return the tokens that the Asset Hub of Polkadot sends to Ethereum."""
+    """Return the tokens that go to Ethereum by the Asset Hub of Polkadot."""
     return list(_tokens(unpack(package, _MEMBER, folder)))
 
 
 def _tokens(module: str) -> Iterator[Token]:
     listed = dict(_assets(module, "ethereum_1"))
     held = _locations(module, _CHAINS["assetHub"])
-    route = re.search(
-        r'from: {\s*kind: "polkadot",\s*id: 1000,\s*},\s*to: {\s*kind: "ethereum",\s*id: 1,\s*},\s*assets: \[(.*?)\]',
+    routes = re.findall(
+        rf'from: {{\s*kind: "polkadot",\s*id: (?:{"|".join(map(str, _SENDERS))}),\s*}},\s*to: {{\s*kind: "ethereum",\s*id: 1,\s*}},\s*assets: \[(.*?)\]',
         module,
         re.DOTALL,
     )
-    if route is None:
-        raise SystemExit(f"{SNOWBRIDGE} has no route from the Asset Hub to Ethereum")
-    for address in re.findall(r"0x[0-9a-fA-F]{40}", route.group(1)):
+    if len(routes) != len(_SENDERS):
+        raise SystemExit(f"{SNOWBRIDGE} has {len(routes)} of {len(_SENDERS)} routes to Ethereum")
+    for address in dict.fromkeys(re.findall(r"0x[0-9a-fA-F]{40}", "".join(routes))):
         symbol = re.search(r'symbol: "(.*?)"', listed[address])
         decimals = re.search(r"decimals: (\d+)", listed[address])
         if symbol is None or decimals is None:

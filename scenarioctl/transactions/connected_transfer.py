@@ -13,8 +13,13 @@ from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.build import build_transfer, draft_plan
 from scenarioctl.transactions.transfer.plan import Plan, make_plan
 from scenarioctl.transactions.transfer.request import BelowLeast, Transfer, check_request, refusal
-from scenarioctl.transactions.transfer.routes import candidate_routes, find_route, teleport_asked_for
-from scenarioctl.transactions.transfer.ways import Route, came_over_bridge, pays_with_itself
+from scenarioctl.transactions.transfer.routes import (
+    candidate_routes,
+    find_route,
+    is_teleport,
+    teleport_asked_for,
+)
+from scenarioctl.transactions.transfer.ways import came_over_bridge, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_calls import build_candidate
 
 if TYPE_CHECKING:
@@ -116,6 +121,10 @@ class TransferBuilder:
             from scenarioctl.transactions.ethereum_prices import EthereumPricing
 
             kind = EthereumPricing
+        elif is_bridged(self.transfer):
+            from scenarioctl.transactions.over_hub_prices import OverHubPricing
+
+            kind = OverHubPricing
         return kind(
             clients=self.clients,
             assets=self.assets,
@@ -192,7 +201,7 @@ class TransferBuilder:
         name = transfer.asset.display_name
         with asking(f"whether {hub.title} takes {name} from {parachain.title} by teleport"):
             teleports = await trusts(self.clients, transfer, trusting=hub, keeper=parachain, teleported=True)
-        accepted = [plan for plan in plans if _is_teleport(plan.route) == teleports]
+        accepted = [plan for plan in plans if is_teleport(plan.route) == teleports]
         if not accepted:
             raise refusal(
                 transfer,
@@ -218,10 +227,6 @@ class TransferBuilder:
         return await simulate(trial)
 
 
-def _is_teleport(route: Route) -> bool:
-    return route.first == "Teleport"
-
-
 def _say_type(plan: Plan) -> str:
-    kind = "a teleport" if _is_teleport(plan.route) else "a reserve transfer"
+    kind = "a teleport" if is_teleport(plan.route) else "a reserve transfer"
     return kind if plan.beside is None else f"{kind} with {plan.beside[0].display_name} beside it"

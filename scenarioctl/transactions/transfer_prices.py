@@ -31,7 +31,7 @@ from scenarioctl.transactions.simulation.xcm_fees import (
 from scenarioctl.transactions.transfer.bridges import arriving_program, is_bridged
 from scenarioctl.transactions.transfer.plan import Plan, make_plan, shape_location
 from scenarioctl.transactions.transfer.request import Transfer, below_least
-from scenarioctl.transactions.transfer.ways import Route, pays_with_itself
+from scenarioctl.transactions.transfer.ways import Route, TransferType, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
 #: How many times what a destination takes for executing the message goes along, or is set aside.
-_TIMES = 2
+TIMES = 2
 #: In percent of the fees, what goes along beside them to Ethereum: over the Asset Hub, and for a program of the sender's own, as
 #: Snowbridge's SDK does; and what is kept beside a fee that is converted, since its price changes with every block.
 MORE_OVER_HUB, MORE_FOR_PROGRAM, MORE_IF_CONVERTED = 10, 33, 10
@@ -147,7 +147,7 @@ class Pricing:
         # A check, and the largest amount, are refused offline.
         advice = "; --offline sets half of the amount aside for it" if self.sender is None else ""
         with asking(f"what the last hop of {ends} costs", advice=advice):
-            fee = _TIMES * await self.execution_fee(plan)
+            fee = TIMES * await self.execution_fee(plan)
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
@@ -177,7 +177,7 @@ class Pricing:
                 deposit = await receiver_deposit(
                     client, self.assets, asset=sent, pays=arriving, receiver=transfer.beneficiary
                 )
-            fee = await self._quote_beside(plan, asset, arriving) + _TIMES * deposit
+            fee = await self._quote_beside(plan, asset, arriving) + TIMES * deposit
             held = fee if self.sender is None else await self._spendable(asset)
         if held < fee:
             raise InvalidRequest(
@@ -225,10 +225,7 @@ class Pricing:
         out of the amount.  Where it takes none in the asset, a little of the source's native asset goes along and pays.
         """
         transfer, source, destination = self.transfer, self.transfer.source, self.transfer.destination
-        keeper, trusting = source, destination
-        if plan.route.first != "LocalReserve":
-            keeper, trusting = destination, source
-        await require_reserve(self.clients, transfer, trusting=trusting, keeper=keeper)
+        await self.require_trust(plan.route.first, source, destination)
         if pays_with_itself(transfer) and not await self._takes_fees_in_sent(plan):
             plan = await self._bring_native(plan)
         else:
@@ -238,6 +235,11 @@ class Pricing:
         delivery = sum(fee.amount for fee in fees)
         said = f"{source.title} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
         return replace(plan, fee_settled=True, notes=(*plan.notes, said))
+
+    async def require_trust(self, way: TransferType | None, origin: "Chain", destination: "Chain") -> None:
+        """Refuse an asset that crosses a bridge by *way* unless the one of the two that has to trust the other does so now."""
+        keeper, trusting = (origin, destination) if way == "LocalReserve" else (destination, origin)
+        await require_reserve(self.clients, self.transfer, trusting=trusting, keeper=keeper)
 
     async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
         """Pay out of the amount; InvalidRequest if too little of it arrives."""
@@ -289,7 +291,7 @@ class Pricing:
         """Return how much of *held*, which the destination has as *arriving*, pays there for the message of *plan*."""
         # What is left of it is deposited with the rest, and has to be enough to live on there.
         least = await existential_deposit(self.clients(self.transfer.destination), arriving)
-        return _TIMES * await self.execution_fee(replace(plan, beside=(held, 1))) + least
+        return TIMES * await self.execution_fee(replace(plan, beside=(held, 1))) + least
 
     async def execution_fee(self, plan: Plan) -> int:
         """Return what the destination takes now for executing the message of *plan*."""

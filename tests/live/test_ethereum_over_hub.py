@@ -42,7 +42,11 @@ def context(network: EtherNetwork) -> Plan:
         sender=fresh(32),
     )
     route = Route(
-        first="DestinationReserve", via=replace(hub, consensus="Polkadot"), onward="DestinationReserve"
+        first="DestinationReserve",
+        via=replace(hub, consensus="Polkadot"),
+        onward="DestinationReserve",
+        crosses=True,
+        paid_beside=True,
     )
     table = finish(app.client(dex).table())
     pays = app.assets.find(dex, "1/Here")
@@ -75,14 +79,15 @@ def test_what_does_not_go_on_becomes_the_senders_there(network: EtherNetwork, co
 
 
 def test_the_message_of_the_exchange_is_the_one_that_is_tried(network: EtherNetwork, context: Plan) -> None:
-    app, dex, hub = network.app, network.dex, network.hub
+    app, dex = network.app, network.dex
 
     network.price()
     tried = finish(try_call(app.client, app.registry, dex, build_call(context), ALICE.public_key))
 
     (message,) = tried.sent
     *program, (last, _) = message.instructions
-    expected: list[Any] = hub_message(context, hub)["V5"]
+    assert context.route.via is not None
+    expected: list[Any] = hub_message(context, context.route.via)["V5"]
     assert last == "SetTopic"
     assert [name if fields is None else {name: fields} for name, fields in program] == expected[:-1]
     # This Asset Hub has no route to Ethereum.

@@ -1,4 +1,4 @@
-// What `scenarioctl call` and `scenarioctl batch` are given on a line, and the calls that are meant.
+// What `scenarioctl call` and `batch` are given on a line, and the calls that are meant.
 
 import { encodeAddress } from '@polkadot/util-crypto';
 import { u8aToHex } from '@polkadot/util';

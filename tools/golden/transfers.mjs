@@ -1,6 +1,6 @@
 // Transfers: spec/transactions.md's route table, written out once more, and the same-chain forms.
 
-import { buildCall, expectCall, loadRuntime, OLDER, RUNTIMES } from './runtimes.mjs';
+import { buildCall, expectCall, loadRuntime, MYTHOS, OLDER, RUNTIMES } from './runtimes.mjs';
 
 const BOB = '0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48';
 const NOBODY = '0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff';
@@ -11,11 +11,12 @@ const U128_MAX = (2n ** 128n - 1n).toString();
 // The boundaries of the compact encoding, and what lies beyond u32 and u64.
 const COMPACT = [1n, 63n, 64n, 16383n, 16384n, 2n ** 30n - 1n, 2n ** 30n, 2n ** 64n - 1n, 2n ** 64n, 2n ** 128n - 1n];
 
-const XCM_PALLET = { assetHub: 'PolkadotXcm', assetHub_kusama: 'PolkadotXcm', hydraDx: 'PolkadotXcm', kusama: 'XcmPallet', polkadot: 'XcmPallet' };
+const XCM_PALLET = { assetHub: 'PolkadotXcm', assetHub_kusama: 'PolkadotXcm', hydraDx: 'PolkadotXcm', mythos: 'PolkadotXcm', kusama: 'XcmPallet', polkadot: 'XcmPallet' };
 
 const parachain = (id) => ({ Parachain: id });
 const trustBacked = (id) => [{ PalletInstance: 50 }, { GeneralIndex: id }];
 const accountId32 = (id) => ({ AccountId32: { id, network: null } });
+const account = (id) => id.length === 42 ? { AccountKey20: { key: id, network: null } } : accountId32(id);
 
 // XCM of one version: V3 has a bare junction in X1 and wraps the asset's location.
 function xcm (version) {
@@ -33,7 +34,7 @@ function xcm (version) {
   return {
     assetId,
     buyExecution: (where, amount) => ({ BuyExecution: { fees: fungible(where, amount), weight_limit: 'Unlimited' } }),
-    depositAsset: (beneficiary) => ({ DepositAsset: { assets: everything, beneficiary: location(0, accountId32(beneficiary)) } }),
+    depositAsset: (beneficiary) => ({ DepositAsset: { assets: everything, beneficiary: location(0, account(beneficiary)) } }),
     depositReserveAsset: (dest, inner) => ({ DepositReserveAsset: { assets: everything, dest, xcm: inner } }),
     fungible,
     initiateTeleport: (dest, inner) => ({ InitiateTeleport: { assets: everything, dest, xcm: inner } }),
@@ -82,6 +83,7 @@ const assetHubBeside = (x) => x.location(1, parachain(1000));
 const hydrationBeside = (x) => x.location(1, parachain(2034));
 const assetHubBeyond = (network) => (x) => x.location(2, { GlobalConsensus: network }, parachain(1000));
 const beyond = (network, ...junctions) => (x) => x.location(2, { GlobalConsensus: network }, ...junctions);
+const onAssetHub = (id) => (x) => x.location(1, parachain(1000), ...trustBacked(id));
 const deposit = (beneficiary) => (x) => [x.depositAsset(beneficiary)];
 
 // Each row of the table: source, destination, asset id as scenarioctl takes it, and the call.
@@ -104,8 +106,52 @@ const ROUTES = [
   ])],
 ];
 
+// Ways that only a check opens: an asset goes to and from the chain that issued it, or over it.  There, half of the amount is set aside
+// for the last hop.
+const KEY20 = '0x8ba1f109551bd432803012645ac136ddd64dba72';
+const generalKey = (data) => ({ GeneralKey: { data: data.padEnd(66, '0'), length: data.length / 2 - 1 } });
+const mythosBeside = (x) => x.location(1, parachain(3369));
+const bifrostBeside = (x) => x.location(1, parachain(2030));
+const onBifrost = (key) => (x) => x.location(1, parachain(2030), generalKey(key));
+const ofHydration = (x) => x.location(1, parachain(2034), { GeneralIndex: 0 });
+const MYTH = '1/Parachain(3369)';
+const HDX_ON_HUB = '1/Parachain(2034)/GeneralIndex(0)';
+
+// A way over a third chain: how the asset gets there, and how it goes on.
+const over = (first, third, onward, destination, where) => (v, a, b) => typeAndThen(v, first, third, where, a, (x) => {
+  const inner = [x.buyExecution(where(x), half(a)), x.depositAsset(b)];
+
+  return [onward === 'Teleport' ? x.initiateTeleport(destination(x), inner) : x.depositReserveAsset(destination(x), inner)];
+});
+const straight = (type, dest, where) => (v, a, b) => typeAndThen(v, type, dest, where, a, deposit(b));
+// Where it only changes hands on the third chain, the runtime writes both messages.
+const remote = (third, dest, where) => (v, a, b) => straight({ RemoteReserve: xcm(v).versioned(third(xcm(v))) }, dest, where)(v, a, b);
+
+const BY_CHECK = [
+  ...['Teleport', 'DestinationReserve'].map((type) => ['assetHub', 'hydraDx', HDX_ON_HUB, type, straight(type, hydrationBeside, ofHydration)]),
+  ...['Teleport', 'LocalReserve'].map((type) =>
+    ['hydraDx', 'assetHub', '0', type, straight(type, assetHubBeside, (x) => x.location(0, { GeneralIndex: 0 }))]),
+  ...[['0x0001', '14'], ['0x0900', '15']].flatMap(([key, id]) => [
+    ['assetHub', 'hydraDx', `1/Parachain(2030)/GeneralKey(${key})`, 'Teleport, bifrost, LocalReserve',
+      over('Teleport', bifrostBeside, 'LocalReserve', hydrationBeside, onBifrost(key))],
+    ['hydraDx', 'assetHub', id, 'DestinationReserve, bifrost, Teleport',
+      over('DestinationReserve', bifrostBeside, 'Teleport', assetHubBeside, onBifrost(key))],
+    ...[['assetHub', 'hydraDx', `1/Parachain(2030)/GeneralKey(${key})`, hydrationBeside], ['hydraDx', 'assetHub', id, assetHubBeside]].map(
+      ([from, to, asset, dest]) => [from, to, asset, 'DestinationReserve, bifrost, LocalReserve', remote(bifrostBeside, dest, onBifrost(key))]
+    ),
+  ]),
+  ['assetHub', 'mythos', MYTH, 'Teleport', straight('Teleport', mythosBeside, mythosBeside)],
+  ['mythos', 'assetHub', 'MYTH', 'Teleport', straight('Teleport', assetHubBeside, here)],
+  ['mythos', 'hydraDx', 'MYTH', 'LocalReserve', straight('LocalReserve', hydrationBeside, here)],
+  ['hydraDx', 'mythos', MYTH, 'DestinationReserve', straight('DestinationReserve', mythosBeside, mythosBeside)],
+  ['assetHub', 'hydraDx', MYTH, 'Teleport, mythos, LocalReserve', over('Teleport', mythosBeside, 'LocalReserve', hydrationBeside, mythosBeside)],
+  ['hydraDx', 'assetHub', MYTH, 'DestinationReserve, mythos, Teleport',
+    over('DestinationReserve', mythosBeside, 'Teleport', assetHubBeside, mythosBeside)],
+];
+
 const ETHEREUM = { Ethereum: { chain_id: '1' } };
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
+const TRAC = '0xaa7a9ca87d3694b5755f213b5d04094b8d0f0a6f';
 const onEthereum = (contract) => [ETHEREUM, ...(contract ? [{ AccountKey20: { key: contract, network: null } }] : [])];
 
 // Over the bridge: what goes home pays with itself, and everything else once the other side was asked (`fee_accepted`).
@@ -114,9 +160,11 @@ const BRIDGED = [
   ['assetHub_kusama', 'assetHub', '2/GlobalConsensus(Polkadot)', false, 'DestinationReserve', 'Polkadot', beyond('Polkadot')],
   ['assetHub', 'assetHub_kusama', 'DOT', true, 'LocalReserve', 'Kusama', up],
   ['assetHub_kusama', 'assetHub', 'KSM', true, 'LocalReserve', 'Polkadot', up],
-  ['assetHub', 'assetHub_kusama', '31337', true, 'LocalReserve', 'Kusama', (x) => x.location(0, ...trustBacked(31337))],
-  ['assetHub_kusama', 'assetHub', '2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)', true,
-    'DestinationReserve', 'Polkadot', beyond('Polkadot', parachain(1000), ...trustBacked(31337))],
+  ...[31337, 1984, 1337].flatMap((id) => [
+    ['assetHub', 'assetHub_kusama', `${id}`, true, 'LocalReserve', 'Kusama', (x) => x.location(0, ...trustBacked(id))],
+    ['assetHub_kusama', 'assetHub', `2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(${id})`, true,
+      'DestinationReserve', 'Polkadot', beyond('Polkadot', parachain(1000), ...trustBacked(id))],
+  ]),
   ...[['', undefined], [`/AccountKey20(${WETH})`, WETH]].flatMap(([path, contract]) => [
     ['assetHub', 'assetHub_kusama', `2/GlobalConsensus(Ethereum:1)${path}`, true, 'LocalReserve', 'Kusama', beyond(...onEthereum(contract))],
     ['assetHub_kusama', 'assetHub', `2/GlobalConsensus(Ethereum:1)${path}`, true, 'DestinationReserve', 'Polkadot', beyond(...onEthereum(contract))],
@@ -129,9 +177,8 @@ const TO_ETHEREUM = [
   ['31337', 'LocalReserve', (x) => x.location(0, ...trustBacked(31337))],
   ['2/GlobalConsensus(Kusama)', 'LocalReserve', beyond('Kusama')],
   ['2/GlobalConsensus(Ethereum:1)', 'DestinationReserve', beyond(...onEthereum())],
-  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, 'DestinationReserve', beyond(...onEthereum(WETH))],
+  ...[WETH, TRAC].map((token) => [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${token})`, 'DestinationReserve', beyond(...onEthereum(token))]),
 ];
-const KEY20 = '0x8ba1f109551bd432803012645ac136ddd64dba72';
 const depositOnEthereum = (x) => [{
   DepositAsset: { assets: { Wild: { AllCounted: 1 } }, beneficiary: x.location(0, { AccountKey20: { key: KEY20, network: null } }) },
 }];
@@ -139,7 +186,9 @@ const depositOnEthereum = (x) => [{
 // From Hydration the Asset Hub sends them on: DOT goes along and pays there, and what doesn't go on is the sender's.
 const OVER_HUB = [
   ['2/GlobalConsensus(Ethereum:1)', beyond(...onEthereum()), here],
-  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, beyond(...onEthereum(WETH)), (x) => x.location(0, onEthereum(WETH)[1])],
+  ...[WETH, TRAC].map((token) => [
+    `2/GlobalConsensus(Ethereum:1)/AccountKey20(${token})`, beyond(...onEthereum(token)), (x) => x.location(0, onEthereum(token)[1])
+  ]),
 ];
 
 function overHub (version, where, inside, amount, fee, sender) {
@@ -164,6 +213,61 @@ function overHub (version, where, inside, amount, fee, sender) {
     },
     method: 'transfer_assets_using_type_and_then',
   };
+}
+
+// Over an Asset Hub and the bridge in one signature: what the Asset Hub pays with goes along, or all of it is paid out of the amount.  What
+// doesn't go on is the sender's.  Source, destination, asset, its way and its location on the source, then on the Asset Hub where it pays
+// beside it, and where the destination sees it; the Asset Hub as the source sees it, and the destination as that does.
+const ONWARD = { DestinationReserve: ['InitiateReserveWithdraw', 'reserve'], LocalReserve: ['DepositReserveAsset', 'dest'], Teleport: ['InitiateTeleport', 'dest'] };
+const KUSAMA_HUB = assetHubBeyond('Kusama');
+const POLKADOT_HUB = assetHubBeyond('Polkadot');
+const ofHub = (network) => beyond(network, parachain(1000), ...trustBacked(31337));
+const OVER_BRIDGE = [
+  ['hydraDx', 'assetHub_kusama', '5', ['DestinationReserve', 'LocalReserve'], [up, , beyond('Polkadot')], assetHubBeside, KUSAMA_HUB],
+  ['hydraDx', 'assetHub_kusama', '1000771', ['DestinationReserve', 'DestinationReserve'], [beyond('Kusama'), beyond('Kusama'), up], assetHubBeside, KUSAMA_HUB],
+  ['hydraDx', 'assetHub_kusama', '1000085', ['DestinationReserve', 'LocalReserve'],
+    [onAssetHub(31337), (x) => x.location(0, ...trustBacked(31337)), ofHub('Polkadot')], assetHubBeside, KUSAMA_HUB],
+  ['hydraDx', 'assetHub_kusama', '2/GlobalConsensus(Ethereum:1)', ['DestinationReserve', 'LocalReserve'],
+    [beyond(ETHEREUM), beyond(ETHEREUM), beyond(ETHEREUM)], assetHubBeside, KUSAMA_HUB],
+  ['polkadot', 'assetHub_kusama', 'DOT', ['Teleport', 'LocalReserve'], [here, , beyond('Polkadot')], assetHubBelow, KUSAMA_HUB],
+  ['kusama', 'assetHub', 'KSM', ['Teleport', 'LocalReserve'], [here, , beyond('Kusama')], assetHubBelow, POLKADOT_HUB],
+  ['assetHub_kusama', 'hydraDx', '2/GlobalConsensus(Polkadot)', ['DestinationReserve', 'LocalReserve'], [beyond('Polkadot'), , up], POLKADOT_HUB, hydrationBeside],
+  ['assetHub_kusama', 'polkadot', '2/GlobalConsensus(Polkadot)', ['DestinationReserve', 'Teleport'], [beyond('Polkadot'), , here], POLKADOT_HUB, up],
+  ['assetHub', 'kusama', '2/GlobalConsensus(Kusama)', ['DestinationReserve', 'Teleport'], [beyond('Kusama'), , here], KUSAMA_HUB, up],
+  ['assetHub_kusama', 'hydraDx', 'KSM', ['LocalReserve', 'LocalReserve'], [up, beyond('Kusama'), beyond('Kusama')], POLKADOT_HUB, hydrationBeside],
+  ['assetHub_kusama', 'hydraDx', '2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)', ['DestinationReserve', 'LocalReserve'],
+    [ofHub('Polkadot'), (x) => x.location(0, ...trustBacked(31337)), onAssetHub(31337)], POLKADOT_HUB, hydrationBeside],
+];
+const FEE_BESIDE = '2000000007';
+
+function overBridge (version, source, [first, onward], [where, onHub, arriving], hub, dest, amount, beneficiary, sender) {
+  const x = xcm(version);
+  const fee = source === 'assetHub_kusama' ? beyond('Polkadot')(x) : up(x);
+  const [name, to] = ONWARD[onward];
+  const program = [
+    { SetAppendix: [{ DepositAsset: { assets: { Wild: 'All' }, beneficiary: x.location(0, accountId32(sender)) } }] },
+    { [name]: {
+      assets: { Wild: onHub ? { AllOf: { fun: 'Fungible', id: x.assetId(onHub(x)) } } : { AllCounted: 1 } },
+      [to]: dest(x),
+      xcm: [x.buyExecution(arriving(x), onHub ? amount : half(amount)), x.depositAsset(beneficiary)],
+    } },
+  ];
+  const call = typeAndThen(version, first, hub, where, amount, () => program);
+
+  if (onHub) {
+    call.args.assets = x.versioned([x.fungible(fee, FEE_BESIDE), ...call.args.assets[`V${version}`]].sort((a, b) => order(x, a) - order(x, b)));
+    call.args.remote_fees_id = x.versioned(x.assetId(fee));
+    call.args.fees_transfer_type = 'DestinationReserve';
+  }
+
+  return call;
+}
+
+// The order of locations: fewer parents first, then fewer junctions.
+function order (x, { id }) {
+  const { interior, parents } = id.Concrete ?? id;
+
+  return parents * 10 + (interior === 'Here' ? 0 : Number(Object.keys(interior)[0][1]));
 }
 
 // By Snowbridge's second protocol a program of the sender's brings Ether for a relayer.  What is withdrawn stands in XCM's order of locations.
@@ -242,7 +346,6 @@ function withNativeFee (version, type, dest, where, amount, fee, beneficiary, fi
 }
 
 // Another asset pays on the destination, and goes the same way; the one that is first in the order of locations stands first.
-const onAssetHub = (id) => (x) => x.location(1, parachain(1000), ...trustBacked(id));
 const onSpot = (id) => (x) => x.location(0, ...trustBacked(id));
 const REMOTE_FEES = [
   ['assetHub', 'hydraDx', '31337', '1984', 'LocalReserve', hydrationBeside, onSpot(31337), onSpot(1984), false],
@@ -307,10 +410,13 @@ function transfer (id, source, destination, asset, amount, beneficiary, call, re
 
   return {
     id,
-    kind: 'transfer',
+    kind: rest.way ? 'by-check' : 'transfer',
     metadata,
+    ...(rest.way ? { way: rest.way } : {}),
     ...(rest.fee_accepted ? { fee_accepted: true } : {}),
     ...(rest.native_fee ? { native_fee: rest.native_fee } : {}),
+    ...(rest.native_fee_asset ? { native_fee_asset: rest.native_fee_asset } : {}),
+    ...(rest.set_aside ? { set_aside: rest.set_aside } : {}),
     ...(rest.remote_fee ? { remote_fee_asset: rest.remote_fee_asset, remote_fee: rest.remote_fee } : {}),
     ...(rest.sender ? { sender: rest.sender } : {}),
     ...(rest.allow_death ? { allow_death: true } : {}),
@@ -344,6 +450,17 @@ export function transferVectors () {
     ));
   }
 
+  for (const [source, destination, asset, way, build] of BY_CHECK) {
+    for (const version of [3, 4, 5]) {
+      const receiver = destination === 'mythos' ? KEY20 : BOB;
+
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-${way.replaceAll(', ', '-')}-v${version}`, source, destination, asset, ODD, receiver,
+        build(version, ODD, receiver), { metadata: source === 'mythos' ? MYTHOS : undefined, way, xcm_version: version }
+      ));
+    }
+  }
+
   for (const [source, destination, asset, accepted, type, network, where] of BRIDGED) {
     for (const version of [3, 4, 5]) {
       vectors.push(transfer(
@@ -357,7 +474,7 @@ export function transferVectors () {
     if (accepted && where !== up) {
       vectors.push(transfer(
         `${source}-${destination}-${asset}-native-fee`, source, destination, asset, ODD, BOB,
-        withNativeFee(5, type, assetHubBeyond(network), where, ODD, '77', BOB, asset === '31337'),
+        withNativeFee(5, type, assetHubBeyond(network), where, ODD, '77', BOB, !asset.includes('/')),
         { destination_metadata: RUNTIMES[destination], native_fee: '77' }
       ));
     }
@@ -388,6 +505,20 @@ export function transferVectors () {
       vectors.push(transfer(
         `hydraDx-ethereum-${asset}-v${version}`, 'hydraDx', 'ethereum', asset, ODD, KEY20,
         overHub(version, where, inside, ODD, AMOUNT, BOB), { native_fee: AMOUNT, sender: BOB, xcm_version: version }
+      ));
+    }
+  }
+
+  for (const [source, destination, asset, way, places, hub, dest] of OVER_BRIDGE) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-v${version}`, source, destination, asset, ODD, BOB,
+        overBridge(version, source, way, places, hub, dest, ODD, BOB, NOBODY),
+        {
+          ...(places[1] ? { native_fee: FEE_BESIDE, native_fee_asset: source === 'assetHub_kusama' ? '2/GlobalConsensus(Polkadot)' : '1/Here' } : { set_aside: half(ODD) }),
+          sender: NOBODY,
+          xcm_version: version,
+        }
       ));
     }
   }

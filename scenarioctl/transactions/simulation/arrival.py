@@ -51,26 +51,26 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> C
             "a chain sends more than one message, and arrivals over several paths are not added up"
         )
     received = [(each, each.hop.message) for each in ledgers if each.hop.message is not None]
+    over_bridge = any(message.exported for _, message in received)
     for number, (ledger, message) in enumerate(received):
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
         following = next(iter(ledger.hop.sent), None)
-        ends = None if following is None else following.destination
-        goes_home = ends is not None and ends.is_ethereum
+        goes_on = over_bridge and following is not None
         program = message.instructions[message.put_before :]
-        names = [name for name, fields in program if not (goes_home and _is_rest(name, fields))]
+        names = [name for name, fields in program if not (goes_on and _is_rest(name, fields))]
         extra = _RELAYED if message.destination.is_ethereum else ()
         other = next((name for name in names if not kind_of(name).computed and name not in extra), "")
         if other:
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
+        here, there = message.origin.consensus, message.destination.consensus
         if not number:
             holding = carried_assets(message)
+        elif here != there:
+            holding = {across(identity, here, there): amount for identity, amount in holding.items()}
         if message.destination.is_ethereum:
             # By the first protocol, all that it costs there was taken for delivery.
             fees += _relayer_fees(message)
-            if number:
-                here, there = message.origin.consensus, message.destination.consensus
-                holding = {across(identity, here, there): amount for identity, amount in holding.items()}
             continue
         if ledger.fees_problem:
             raise Inconclusive(ledger.fees_problem)
@@ -118,7 +118,7 @@ def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: 
 
 
 def _is_rest(name: str, fields: Any) -> bool:
-    """Tell whether an instruction only says whose is what doesn't go on to Ethereum."""
+    """Tell whether an instruction only says whose is what doesn't go on."""
     return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {"DepositAsset"}
 
 

@@ -217,10 +217,15 @@ def write_message(
     origin: "Chain", destination: "Chain", versioned: Mapping[str, Any], table: "RuntimeTable"
 ) -> XcmMessage:
     """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime of its destination."""
-    place, number = place_of(destination, origin), int(next(iter(versioned))[1:])
-    data = table.encode(_message_type(table), versioned)
-    location = {f"V{number}": shape_location(read_location(place), number)}
-    return _message(origin, destination, location, versioned, data)
+    ((version, program),) = versioned.items()
+    number, message_type = int(version[1:]), _message_type(table)
+    exported = b""
+    if origin.relay != destination.relay:
+        exported = table.encode(message_type, versioned)
+        versioned = {version: arriving_program(program, origin, number)}
+    location = {version: shape_location(read_location(place_of(destination, origin)), number)}
+    data = table.encode(message_type, versioned)
+    return _message(origin, destination, location, versioned, data, exported=exported)
 
 
 def _message(

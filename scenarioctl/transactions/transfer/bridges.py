@@ -1,7 +1,7 @@
 """The bridges between Polkadot and Kusama, and between Polkadot and Ethereum: what crosses them, by which chain as its reserve, and in which form it arrives.
 
 Messages pass from one Asset Hub to the other through the Bridge Hubs of both networks, or from that of Polkadot to Ethereum
-through its Bridge Hub (Snowbridge).  No other chain is joined.
+through its Bridge Hub (Snowbridge).  No other chain is joined, but one signature takes an asset over an Asset Hub to or from a chain beside it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,30 +48,45 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
             transfer,
             f"the relay chain of {source.title} is {source.relay or 'not known'} and that of {destination.title} is {destination.relay or 'not known'}, and no bridge between the two is known",
         )
-    if not is_beyond_bridge(source, destination, registry):
-        if destination.is_ethereum:
-            if any(chain == destination.name for chain, _ in routes_from(source.name)):
-                # In one signature, by way of the Asset Hub.
-                return
-            raise refusal(
-                transfer,
-                f"only Polkadot Asset Hub and Hydration send assets to Ethereum{send_first(transfer, registry)}",
-            )
-        hubs = [hub.title for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
+    if is_beyond_bridge(source, destination, registry):
+        return
+    if destination.is_ethereum:
+        if any(chain == destination.name for chain, _ in routes_from(source.name)):
+            # In one signature, by way of the Asset Hub.
+            return
         raise refusal(
             transfer,
-            f"the bridge between {source.consensus} and {destination.consensus} joins only their Asset Hubs. Make it separate transfers by way of {' and '.join(hubs)}",
+            f"assets are sent to Ethereum here only from Polkadot Asset Hub and Hydration{send_first(transfer, registry)}",
         )
+    if hub_on_way(transfer, registry) is not None:
+        return
+    hubs = [hub.title for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
+    raise refusal(
+        transfer,
+        f"the bridge between {source.consensus} and {destination.consensus} joins only their Asset Hubs, and one signature goes over only one of them. Make it separate transfers by way of {' and '.join(hubs)}",
+    )
+
+
+def hub_on_way(transfer: Transfer, registry: "Registry") -> "Chain | None":
+    """Return the Asset Hub over which a transfer between two networks goes in one signature.
+
+    None if neither of the two chains is at an end of the bridge, or both are.
+    """
+    source, destination = transfer.source, transfer.destination
+    own, other = registry.asset_hub(source), registry.asset_hub(destination)
+    if own == source:
+        return None if other == destination else other
+    return own if destination.is_ethereum or destination == other else None
 
 
 def send_first(transfer: Transfer, registry: "Registry") -> str:
-    """Return the advice to go by the Asset Hub of Polkadot, if that sends the asset to Ethereum once it is there."""
+    """Return the advice to go by the Asset Hub of Polkadot, if that sends the asset to Ethereum once it is there, or that it doesn't."""
     source, hub = transfer.source, registry.find(ENDS["Polkadot"])
     if not transfer.asset.location or source == hub:
         return ""
     identity = across(absolute(transfer.asset.location, source.para_id), source.consensus, hub.consensus)
     if find_row(hub.name, transfer.destination.name, seen_from(identity, hub.para_id)) is None:
-        return ""
+        return f", and no list has it going there from {hub.title}"
     return ". Send it to Polkadot Asset Hub first, and from there in a second transaction"
 
 

@@ -1,7 +1,7 @@
 """From a transfer to the call that makes it: within a chain at once, between chains through the gate to a plan, and from that to
 its call and warnings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,12 @@ def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
 
 def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
     """Return the call that moves an asset within its chain, on the runtime *table*."""
+    call = _local_form(transfer, table)(transfer.beneficiary, transfer.amount)
+    return Draft(call=call, warnings=_local_warnings(transfer, table))
+
+
+def _local_form(transfer: Transfer, table: "RuntimeTable") -> Callable[[bytes, int], Call]:
+    """Return what makes the call of a transfer like this one, from the account that receives it and the raw amount."""
     asset, chain = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
@@ -112,24 +118,26 @@ def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
         raise InvalidRequest(
             f"{asset.display_name} cannot be sent within {chain.title}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
-    arguments: dict[str, Any] = {
-        receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
-        amount_name: transfer.amount,
-    }
+    named: dict[str, Any] = {}
     if asset.kind == "foreign":
         id_type = _argument_type(table, pallet, method, id_name)
-        arguments[id_name] = location_of_type(table, id_type, asset.location)
+        named[id_name] = location_of_type(table, id_type, asset.location)
     elif id_name:
-        arguments[id_name] = int(asset.id)
-    return Draft(
-        call=Call(pallet=pallet, method=method, args=arguments), warnings=_local_warnings(transfer, table)
+        named[id_name] = int(asset.id)
+    wrap = _account_wrapper(table, pallet, method, receiver_name)
+    return lambda account, amount: Call(
+        pallet=pallet, method=method, args={receiver_name: wrap(account), amount_name: amount, **named}
     )
 
 
 def account_argument(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
     """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare account."""
+    return _account_wrapper(table, pallet, method, name)(account)
+
+
+def _account_wrapper(table: "RuntimeTable", pallet: str, method: str, name: str) -> Callable[[bytes], Any]:
     variants = table.variants(_argument_type(table, pallet, method, name))
-    return {"Id": account} if "Id" in variants else account
+    return (lambda account: {"Id": account}) if "Id" in variants else (lambda account: account)
 
 
 def _argument_type(table: "RuntimeTable", pallet: str, method: str, name: str) -> int:

@@ -119,11 +119,11 @@ class Plan:
             transfer_type = self.route.first
         else:
             # The Asset Hub is the reserve of the relay chain's asset: for every parachain, and for the Asset Hub beyond the bridge.
-            is_crossed = is_bridged(transfer) and not self.route.goes_home_over_hub
+            is_crossed = is_bridged(transfer) and not self.route.paid_beside
             transfer_type = "LocalReserve" if is_crossed else "DestinationReserve"
         return RemoteFee(
             location=asset.location,
-            arriving=location_on(replace(transfer, asset=asset), transfer.destination),
+            arriving=self.other_on(transfer.destination, asset.location),
             amount=amount,
             transfer_type=transfer_type,
         )
@@ -143,6 +143,11 @@ class Plan:
     def asset_on(self, chain: "Chain") -> str:
         """Return the location of the asset as *chain* sees it."""
         return location_on(self.transfer, chain)
+
+    def other_on(self, chain: "Chain", location: str) -> str:
+        """Return what the source sees at *location* as *chain* sees it."""
+        asset = replace(self.transfer.asset, location=location)
+        return location_on(replace(self.transfer, asset=asset), chain)
 
     def chain(self, chain: "Chain", viewer: "Chain") -> Any:
         """Return the location of *chain* as *viewer* sees it."""

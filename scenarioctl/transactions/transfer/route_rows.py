@@ -5,7 +5,7 @@ the line it needs.  Each row is [destination, asset, way, opens, proof, sources,
 
     asset    its location as the source sees it
     way      the transfer type of each hop, with the chains between: `Teleport, assetHub, LocalReserve`
-    opens    `always`, or `check`: only by a dry run of every hop; to Ethereum also `state`: only if the source's state has the asset
+    opens    `always`, or `check`: only by a dry run of every hop; over a bridge also `state`: only if the states of the Asset Hubs have the asset
     proof    the strongest that there is: see PROOFS
     sources  who says that both chains hold the asset at this location: see the line "sources" of the file
     date     when the row's sources were read

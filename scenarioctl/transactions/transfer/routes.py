@@ -18,13 +18,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import seen_from
+from scenarioctl.chains.registry import closed_parachain
 from scenarioctl.chains.trust import (
     HYDRATION_PARA_ID,
     HYDRATION_SPEC_NAME,
     JUDGED_ROLES,
     TRUST,
     ExecutionFees,
-    is_beyond_bridge,
+    accepts_reserve,
     is_judged_by_runtime,
     teleport_decided_by,
     trust_of,
@@ -34,6 +35,7 @@ from scenarioctl.transactions.transfer.bridges import (
     ENDS,
     check_bridge,
     check_ethereum_receiver,
+    hub_on_way,
     is_bridged,
     send_first,
 )
@@ -93,11 +95,15 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
-    route = replace(route, row=_find_row(transfer, by_kind), fees_as="" if by_kind is None else by_kind.name)
+    over_bridge = route.crosses and not transfer.destination.is_ethereum
+    row = _find_crossing_row(transfer, route, assets) if over_bridge else _find_row(transfer, by_kind)
+    route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
-    _check_row(transfer, route, arriving)
-    if not fee_settled and transfer.destination.is_ethereum:
-        reason = f"only a connection to {(route.via or transfer.source).title} tells what it takes for delivery to Ethereum"
+    if not over_bridge:
+        _check_row(transfer, route, arriving)
+    told_by_state = row is not None and row.opens == "state"
+    if not fee_settled and (route.crosses or told_by_state or transfer.destination.is_ethereum):
+        reason = f"only a connection to {(route.via or transfer.source).title} tells what it takes for delivery to {transfer.destination.title}"
         if route.via is not None:
             # What doesn't go on becomes the sender's, whom no scenario names.
             raise refusal(transfer, reason, advice="; use xcm asset-transfer without --offline")
@@ -253,9 +259,14 @@ def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Ch
     routes = candidate_routes(transfer, assets)
     if hub not in (source, destination) or identity_of(transfer) == "":
         return None
-    if not any(route.via is None and route.first == "Teleport" for route in routes):
+    if not any(is_teleport(route) for route in routes):
         return None
-    return hub, destination if hub == source else source
+    return hub, routes[0].via or (destination if hub == source else source)
+
+
+def is_teleport(route: Route) -> bool:
+    """Tell whether a parachain's own asset is teleported on *route* from or to the Asset Hub."""
+    return "Teleport" in (route.first, route.onward)
 
 
 def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
@@ -270,7 +281,7 @@ def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
 
 def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
     """Return that the facts don't say whether runtimes accept the ways *asked*; "" if they say so, or there is none."""
-    ends = (transfer.source, transfer.destination)
+    ends = (transfer.source, transfer.destination, *(route.via for route in asked[:1] if route.via))
     unread = [chain.title for chain in ends if is_judged_by_runtime(chain)]
     if not asked or not unread:
         return ""
@@ -312,7 +323,7 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
         # What a state decides is asked where the call is built.
         return
     if is_bridged(transfer):
-        raise refusal(transfer, "it is not one of the assets that two sources say cross the bridge")
+        raise refusal(transfer, _say_unlisted(transfer))
     if arriving is None:
         reason = f"{transfer.destination.title} is not known to list it, and would trap it if it doesn't"
     elif row is not None and row.proof != "none":
@@ -320,6 +331,46 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     else:
         reason = "no such transfer has been proven to arrive"
     raise refusal(transfer, reason, advice=BY_CHECK)
+
+
+def _find_crossing_row(transfer: Transfer, route: Route, assets: "Assets") -> AssetRoute:
+    """Return the row of the hop over the bridge, on a way over an Asset Hub and that; refuse it unless each hop has its row.
+
+    All that the chains on the way can tell is asked for where the call is built.
+    """
+    hub = route.via
+    held = None if hub is None else assets.counterpart(transfer.asset, hub)
+    if hub is None or held is None or assets.counterpart(transfer.asset, transfer.destination) is None:
+        raise refusal(transfer, _say_separately(transfer, assets.registry))
+    found = None
+    for hop, way in (
+        (replace(transfer, destination=hub), route.first),
+        (replace(transfer, source=hub, asset=held), route.onward),
+    ):
+        crosses = is_bridged(hop)
+        row = _find_row(hop, None if crosses else _find_row_by_kind(hop, hub))
+        if row is None or row.way != way or (crosses and row.opens == "check"):
+            raise refusal(
+                transfer, _say_unlisted(hop) if crosses else _say_separately(transfer, assets.registry)
+            )
+        found = row if crosses else found
+    if found is None:
+        raise RuntimeError(f"no hop of {transfer.asset.label} crosses a bridge")
+    return found
+
+
+def _say_unlisted(transfer: Transfer) -> str:
+    """Return that nothing shows that an asset is registered at both ends of a bridge."""
+    return f"fewer than two of the registries of ParaSpell, Parity and Snowbridge have it going from {transfer.source.title} to {transfer.destination.title}, so it isn't known to be registered on both"
+
+
+def _say_separately(transfer: Transfer, registry: "Registry") -> str:
+    """Return that what goes over a bridge and an Asset Hub has no listed route between that and a chain beside it."""
+    hub = hub_on_way(transfer, registry)
+    if hub is None:
+        raise RuntimeError(f"no Asset Hub is on the way of {transfer.asset.label}")
+    beside = transfer.source if hub.relay == transfer.source.relay else transfer.destination
+    return f"the bridge joins only the Asset Hubs, and one signature takes it over {hub.title} only if its route between {hub.title} and {beside.title} is listed. Make it separate transfers by way of {hub.title}"
 
 
 def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
@@ -362,14 +413,15 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     source, destination, asset = transfer.source, transfer.destination, transfer.asset
     if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
+    reserve = reserve_of(transfer, registry)
     if is_bridged(transfer):
-        if destination.is_ethereum and not is_beyond_bridge(source, destination, registry):
+        return _explain_bridged(transfer, registry)
+    for chain in (source, destination):
+        facts = trust_of(chain)
+        if facts is not None and facts.partial and not chain.genesis:
             return (
-                f"only assets of Ethereum go from {source.title} to Ethereum{send_first(transfer, registry)}"
+                f"not all that {chain.title} accepts from other chains is known{_say_untold(transfer, chain)}"
             )
-        if destination.is_ethereum:
-            return f"{source.title} and Ethereum have no reserve for it that the other one accepts"
-        return "neither of the two Asset Hubs accepts the other as its reserve"
     sending, receiving = trust_of(source), trust_of(destination)
     holds_only_its_own = (
         receiving is not None
@@ -383,11 +435,14 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     if undecided is not None:
         chain, item = undecided
         return f"it goes there only by teleport, and {chain.title} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
-    reserve = reserve_of(transfer, registry)
     if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
         if issuer.startswith("Parachain("):
-            return f"its reserve, the parachain {issuer[len('Parachain(') : -1]}, is not in the registry"
+            para_id = int(issuer[len("Parachain(") : -1])
+            closed = closed_parachain(source.relay, para_id)
+            if closed is not None:
+                return f"its reserve is {closed}. Nothing can be sent over it any more"
+            return f"its reserve, the parachain {para_id}, is not in the registry. If it still runs, declare it in [chains.NAME] with genesis, so that a check can ask it"
         return "its reserve is not known, and over a wrong one it would be lost"
     if reserve == source:
         teleport = (
@@ -398,4 +453,19 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         return f"{destination.title} does not accept {source.title} as its reserve, so it would be lost on arrival (UntrustedReserveLocation){teleport}"
     if reserve == destination:
         return f"its reserve is {destination.title}, and {source.title} does not accept it from there"
-    return f"its reserve is {reserve.title}, and no route over {reserve.title} is known"
+    known = is_judged_by_runtime(source) or accepts_reserve(source, identity_of(transfer), reserve, registry)
+    end = destination if known else source
+    return f"its reserve is {reserve.title}, and {reserve.title} and {end.title} are not known to take it from each other"
+
+
+def _explain_bridged(transfer: Transfer, registry: "Registry") -> str:
+    """Return why the facts allow no way over the bridge."""
+    source, destination = transfer.source, transfer.destination
+    over_hub = hub_on_way(transfer, registry) is not None
+    if destination.is_ethereum and over_hub:
+        return f"only assets of Ethereum go from {source.title} to Ethereum{send_first(transfer, registry)}"
+    if destination.is_ethereum:
+        return f"{source.title} and Ethereum have no reserve for it that the other one accepts"
+    if over_hub:
+        return _say_separately(transfer, registry)
+    return "neither of the two Asset Hubs accepts the other as its reserve"

@@ -4,6 +4,7 @@ A way is no permission: the reserve gate (`routes.py`) decides which ways are ta
 """
 
 from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Literal
 
 from scenarioctl.chains.locations import absolute, across, seen_from
@@ -16,7 +17,7 @@ from scenarioctl.chains.trust import (
     teleport_decided_by,
     trust_of,
 )
-from scenarioctl.transactions.transfer.bridges import bridge_type, is_bridged
+from scenarioctl.transactions.transfer.bridges import bridge_type, hub_on_way, is_bridged
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import AssetRoute
 
@@ -37,6 +38,10 @@ class Route:
     #: The chain between, if there is one, and how the asset goes on from there.
     via: "Chain | None" = None
     onward: TransferType | None = None
+    #: Whether one of its two hops crosses a bridge: then what doesn't go on from *via* is the sender's there.
+    crosses: bool = False
+    #: Whether the native asset of *via* goes along and pays there, so that all of the amount goes on.
+    paid_beside: bool = False
     #: The row that allows it; None for a candidate.
     row: AssetRoute | None = None
     #: The row by kind whose fees were measured (`fees.json`); "" if there is none.
@@ -53,14 +58,9 @@ class Route:
 
         Where the asset only changes hands on its reserve, the runtime divides the fee itself.
         """
-        if self.via is None or self.goes_home_over_hub:
+        if self.via is None or self.paid_beside:
             return False
-        return (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
-
-    @property
-    def goes_home_over_hub(self) -> bool:
-        """Whether the Asset Hub on the way only stands for the reserve, which is Ethereum: its fee goes along in DOT."""
-        return self.via is not None and self.onward == "DestinationReserve"
+        return self.crosses or (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
 
 
 def pays_with_itself(transfer: Transfer) -> bool:
@@ -116,17 +116,29 @@ def _resolve_over(
 
 
 def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
-    """Return the way of an asset of Ethereum home, over the Asset Hub of a parachain; None if the facts allow none."""
+    """Return the way over a bridge and an Asset Hub at one end of it; None if the facts allow none.
+
+    One of the two chains is the Asset Hub at the other end, or Ethereum, whose assets alone go there so.
+    """
+    hub = hub_on_way(transfer, registry)
+    if hub is None:
+        return None
     source, destination = transfer.source, transfer.destination
-    hub = registry.asset_hub(source)
-    if not destination.is_ethereum or hub is None or hub == source:
+    here = identity_of(transfer)
+    first: TransferType | None
+    onward: TransferType | None
+    if hub.relay == source.relay:
+        first = _transfer_type(here, hub, source, hub, registry)
+        onward = bridge_type(hub, destination, here, registry)
+    else:
+        there = across(here, source.consensus, hub.consensus)
+        first = bridge_type(source, hub, here, registry)
+        onward = _transfer_type(there, hub, hub, destination, registry)
+    if first is None or onward is None or (destination.is_ethereum and onward != "DestinationReserve"):
         return None
-    identity = identity_of(transfer)
-    first = _transfer_type(identity, hub, source, hub, registry)
-    onward = bridge_type(hub, destination, identity, registry)
-    if first != "DestinationReserve" or onward != "DestinationReserve":
-        return None
-    return Route(first=first, via=hub, onward=onward)
+    facts = trust_of(hub)
+    is_native = facts is not None and location_on(transfer, hub) == facts.native
+    return Route(first=first, via=hub, onward=onward, crosses=True, paid_beside=not is_native)
 
 
 def reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":
@@ -172,15 +184,30 @@ def routes_asked_for(transfer: Transfer, hub: "Chain", registry: "Registry") -> 
     reserve = reserve_of(transfer, registry)
     if reserve is None or is_bridged(transfer) or not all(map(_can_answer, (source, destination, reserve))):
         return ()
-    if hub in (source, destination) and reserve in (source, destination) and reserve != hub:
-        if is_judged_by_runtime(reserve):
-            # Some burn and mint their own asset; the Asset Hub accepts one of the two only.
-            by_reserve = Route(first="LocalReserve" if source == reserve else "DestinationReserve")
-            return (Route(first="Teleport"), by_reserve)
-        undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
-        return () if undecided is None else (Route(first="Teleport"),)
+    identity = identity_of(transfer)
+    if hub in (source, destination) and reserve != hub:
+        stops = (source, destination) if reserve in (source, destination) else (source, reserve, destination)
+        legs = [_forms_asked_for(identity, reserve, *ends, registry) for ends in pairwise(stops)]
+        return tuple(
+            Route(first=way[0], via=reserve if way[1:] else None, onward=way[-1] if way[1:] else None)
+            for way in product(*legs)
+        )
     route = _resolve_over(reserve, transfer, registry, asking=True)
     return () if route is None else (route,)
+
+
+def _forms_asked_for(
+    identity: str, reserve: "Chain", sender: "Chain", receiver: "Chain", registry: "Registry"
+) -> tuple[TransferType, ...]:
+    """Return the forms in which a parachain's own asset may go between it and another chain; the Asset Hub accepts only one of two."""
+    if registry.asset_hub(sender) not in (sender, receiver):
+        form = _transfer_type(identity, reserve, sender, receiver, registry, asking=True)
+        return () if form is None else (form,)
+    if is_judged_by_runtime(reserve):
+        # Some burn and mint their own asset.
+        return ("Teleport", "LocalReserve" if sender == reserve else "DestinationReserve")
+    undecided = teleport_decided_by(receiver, identity, sender, registry)
+    return () if undecided is None else ("Teleport",)
 
 
 def _can_answer(chain: "Chain") -> bool:

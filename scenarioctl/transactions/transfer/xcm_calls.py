@@ -35,6 +35,12 @@ ARRIVES_BY: "Mapping[TransferType, str]" = {
     "LocalReserve": "ReserveAssetDeposited",
     "DestinationReserve": "WithdrawAsset",
 }
+#: How the chain between sends an asset on, and how that instruction names the destination.
+_ONWARD: "Mapping[TransferType, tuple[str, str]]" = {
+    "Teleport": ("InitiateTeleport", "dest"),
+    "LocalReserve": ("DepositReserveAsset", "dest"),
+    "DestinationReserve": ("InitiateReserveWithdraw", "reserve"),
+}
 #: XCM has had the instructions of Snowbridge's second protocol since then.
 RELAYED_XCM_VERSION = 5
 #: The asset that pays on the Asset Hub.
@@ -54,10 +60,8 @@ def build_call(plan: Plan) -> Call:
         return _teleport(plan)
     if route.via is None:
         return build_candidate(plan)
-    if route.goes_home_over_hub:
-        return _type_and_then(plan, route.via, route.first, *_send_home(plan, route.via))
-    if route.needs_last_hop_fee:
-        return _type_and_then(plan, route.via, route.first, _send_onward(plan, route.via))
+    if route.crosses or route.needs_last_hop_fee:
+        return _type_and_then(plan, route.via, route.first, *_send_onward(plan, route.via))
     # The runtime writes both messages, and divides the fee between them.
     remote = {"RemoteReserve": plan.versioned(plan.chain(route.via, plan.transfer.source))}
     return _type_and_then(plan, plan.transfer.destination, remote, _deposit(plan))
@@ -76,31 +80,45 @@ def arriving_message(plan: Plan) -> dict[str, Any]:
     It is weighed, and it is what the source sends over a bridge.
     """
     transfer, route = plan.transfer, plan.route
-    location, amount = plan.asset_on(transfer.destination), transfer.amount
-    beside = None if route.goes_home_over_hub else plan.remote_fee
+    location = plan.asset_on(transfer.destination)
+    beside = None if route.paid_beside else plan.remote_fee
     arrives_by = ARRIVES_BY[route.onward or route.first]
+    sent = (arrives_by, location, transfer.amount)
     if beside is None:
-        incoming = {arrives_by: [plan.asset(location, amount)]}
-        pay = _pay_and_deposit(plan, location, 1 if route.goes_home_over_hub else amount)
-        return plan.versioned([incoming, "ClearOrigin", *pay, _TOPIC])
-    buy, deposit = _pay_and_deposit(plan, beside.arriving, beside.amount)
-    fee_arrives_by = ARRIVES_BY[beside.transfer_type]
-    if is_bridged(transfer) and fee_arrives_by != arrives_by:
-        fee = {fee_arrives_by: [plan.asset(beside.arriving, beside.amount)]}
-        incoming = {arrives_by: [plan.asset(location, amount)]}
-        return plan.versioned([fee, buy, incoming, "ClearOrigin", deposit, _TOPIC])
-    sent = in_order([(beside.arriving, beside.amount), (location, amount)])
-    incoming = {fee_arrives_by: [plan.asset(*item) for item in sent]}
-    return plan.versioned([incoming, "ClearOrigin", buy, deposit, _TOPIC])
+        pays = _onward_fee(plan) if route.paid_beside else transfer.amount
+        begin = _begin(plan, sent, ("", location, pays))
+    else:
+        fee_arrives_by = ARRIVES_BY[beside.transfer_type]
+        if not is_bridged(transfer):
+            sent = (fee_arrives_by, location, transfer.amount)
+        begin = _begin(plan, sent, (fee_arrives_by, beside.arriving, beside.amount))
+    return plan.versioned([*begin, _deposit(plan), _TOPIC])
 
 
 def hub_message(plan: Plan, via: "Chain") -> dict[str, Any]:
-    """Return the message with which *via*, the Asset Hub, is asked to send the asset on to Ethereum, as a VersionedXcm."""
-    pays = _required_fee(plan)
-    fee = plan.asset(pays.location, pays.amount)
-    incoming = {"WithdrawAsset": [fee, plan.asset(plan.asset_on(via), plan.transfer.amount)]}
-    buy = {"BuyExecution": {"fees": fee, "weight_limit": "Unlimited"}}
-    return plan.versioned([incoming, "ClearOrigin", buy, *_send_home(plan, via), _TOPIC])
+    """Return the message with which *via*, the Asset Hub, is asked to send the asset on, as a VersionedXcm."""
+    location, amount = plan.asset_on(via), plan.transfer.amount
+    pays = ("", location, amount)
+    if plan.route.paid_beside:
+        fee = _required_fee(plan)
+        pays = (ARRIVES_BY[fee.transfer_type], plan.other_on(via, fee.location), fee.amount)
+    begin = _begin(plan, (ARRIVES_BY[plan.route.first], location, amount), pays)
+    return plan.versioned([*begin, *_send_onward(plan, via), _TOPIC])
+
+
+#: How an asset comes ("" for one that is there already), its location, and how much.
+_Item = tuple[str, str, int]
+
+
+def _begin(plan: Plan, sent: _Item, pays: _Item) -> list[Any]:
+    """Return how a message begins that brings *sent*, and *pays* for its execution out of that or with something beside it."""
+    arrives_by, fee_arrives_by = sent[0], pays[0]
+    buy = {"BuyExecution": {"fees": plan.asset(*pays[1:]), "weight_limit": "Unlimited"}}
+    if fee_arrives_by in ("", arrives_by):
+        items = [sent[1:], pays[1:]] if fee_arrives_by else [sent[1:]]
+        return [{arrives_by: [plan.asset(*item) for item in in_order(items)]}, "ClearOrigin", buy]
+    fee, incoming = {fee_arrives_by: [plan.asset(*pays[1:])]}, {arrives_by: [plan.asset(*sent[1:])]}
+    return [fee, buy, incoming, "ClearOrigin"]
 
 
 def _teleport(plan: Plan) -> Call:
@@ -144,43 +162,41 @@ def _type_and_then(
     return Call(pallet=xcm_pallet(plan, method), method=method, args=arguments)
 
 
-def _send_onward(plan: Plan, via: "Chain") -> dict[str, Any]:
-    """Return the instruction with which *via* sends everything on to the destination."""
-    destination = plan.transfer.destination
+def _send_onward(plan: Plan, via: "Chain") -> list[dict[str, Any]]:
+    """Return the program with which *via* sends everything on to the destination.
+
+    Where a bridge is on the way, whatever doesn't go on is the sender's.
+    """
+    route, destination, sender = plan.route, plan.transfer.destination, plan.transfer.sender
+    name, to = _ONWARD[route.onward or route.first]
+    assets = _all_counted(1)
+    if route.paid_beside:
+        _required_fee(plan)
+        assets = {"Wild": {"AllOf": {"id": plan.asset_id(plan.asset_on(via)), "fun": "Fungible"}}}
+    fees = {"fees": plan.asset(plan.asset_on(destination), _onward_fee(plan)), "weight_limit": "Unlimited"}
+    program = [{"BuyExecution": fees}, _deposit(plan)]
+    onward = {name: {"assets": assets, to: plan.chain(destination, via), "xcm": program}}
+    if not route.crosses:
+        return [onward]
+    if sender is None:
+        raise RuntimeError("a transfer over an Asset Hub and a bridge has no sender")
+    back = {"assets": {"Wild": "All"}, "beneficiary": plan.account(via, sender)}
+    return [{"SetAppendix": [{"DepositAsset": back}]}, onward]
+
+
+def _onward_fee(plan: Plan) -> int:
+    """Return what the last hop of a way over another chain may spend of the asset, raw."""
+    if plan.route.paid_beside:
+        # On Ethereum it was paid before; elsewhere all that arrives is known.
+        return 1 if plan.transfer.destination.is_ethereum else plan.transfer.amount
     if plan.last_hop_fee is None:
         raise RuntimeError(f"nothing is set aside for the last hop of {plan.transfer.asset.label}")
-    name = "InitiateTeleport" if plan.route.onward == "Teleport" else "DepositReserveAsset"
-    program = _pay_and_deposit(plan, plan.asset_on(destination), plan.last_hop_fee)
-    return {name: {"assets": _all_counted(1), "dest": plan.chain(destination, via), "xcm": program}}
-
-
-def _send_home(plan: Plan, via: "Chain") -> list[dict[str, Any]]:
-    """Return the program with which *via* sends the asset home to Ethereum; whatever doesn't go there is the sender's."""
-    destination, sender = plan.transfer.destination, plan.transfer.sender
-    if sender is None:
-        raise RuntimeError("a transfer over the Asset Hub to Ethereum has no sender")
-    _required_fee(plan)
-    back = plan.account(via, sender)
-    token = {"id": plan.asset_id(plan.asset_on(via)), "fun": "Fungible"}
-    home = {
-        "assets": {"Wild": {"AllOf": token}},
-        "reserve": plan.chain(destination, via),
-        "xcm": _pay_and_deposit(plan, plan.asset_on(destination), 1),
-    }
-    return [
-        {"SetAppendix": [{"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": back}}]},
-        {"InitiateReserveWithdraw": home},
-    ]
-
-
-def _pay_and_deposit(plan: Plan, location: str, fee: int) -> list[dict[str, Any]]:
-    buy = {"BuyExecution": {"fees": plan.asset(location, fee), "weight_limit": "Unlimited"}}
-    return [buy, _deposit(plan)]
+    return plan.last_hop_fee
 
 
 def _deposit(plan: Plan) -> dict[str, Any]:
-    # To Ethereum over the Asset Hub, what pays the fee stays there.
-    arrives_too = plan.beside is not None and not plan.route.goes_home_over_hub
+    # What pays on the Asset Hub on the way stays there.
+    arrives_too = plan.beside is not None and not plan.route.paid_beside
     count = 2 if arrives_too else 1
     return {"DepositAsset": {"assets": _all_counted(count), "beneficiary": plan.beneficiary}}
 
