@@ -132,8 +132,8 @@ def test_chains_of_the_configuration_are_offered(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text('[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n')
 
-    assert values(f"--config {config} template stats r") == ["rig"]
-    assert [each.help for each in tab(f"--config {config} hrmp openchannels r")] == ["UNIT"]
+    assert values(f"--config {config} template stats ri") == ["rig"]
+    assert [each.help for each in tab(f"--config {config} hrmp openchannels ri")] == ["UNIT"]
 
 
 @pytest.mark.parametrize(

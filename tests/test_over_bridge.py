@@ -361,6 +361,8 @@ def test_a_check_follows_it_to_the_end_and_never_says_ok(
         # Over both Asset Hubs to a chain beside the second one.
         ("hydraDx", "kusama", "1000771", ("Polkadot Asset Hub and Kusama Asset Hub",)),
         ("polkadot", "kusama", "DOT", ("Polkadot Asset Hub and Kusama Asset Hub",)),
+        # No list has it between the Asset Hub and the parachain.
+        ("assetHub", "basilisk", "2/GlobalConsensus(Kusama)", ("Basilisk", "by way of Kusama Asset Hub")),
         # No registry has it on the other Asset Hub.
         ("hydraDx", "assetHub_kusama", "1000762", ("Hydration", "by way of Polkadot Asset Hub")),
         # Neither network's: it doesn't cross at all.

@@ -60,6 +60,9 @@ HUB = {"assets": [{**OWN, "id": "1/Parachain(2222)", "kind": "foreign", "locatio
 OTHER = {**PARACHAIN, "para_id": 2223, "symbol": "OTH", "genesis": "0x" + "23" * 32, "assets": []}
 
 
+BNC, RESERVE = "1/Parachain(2030)/GeneralKey(0x0001)", "LocalReserve"
+
+
 def registry(**changes: Any) -> Registry:
     return Registry({"own": PARACHAIN | changes, "other": OTHER, "assetHub": HUB})
 
@@ -168,20 +171,36 @@ def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
 @pytest.mark.parametrize(
     ("source", "destination", "asset", "ways"),
     [
-        ("assetHub", "bifrost", "DOT", ("LocalReserve",)),
         ("assetHub", "unique", "DOT", ("LocalReserve",)),
-        ("bifrost", "assetHub", "1/Here", ("DestinationReserve",)),
         ("bifrost", "assetHub", "BNC", ("Teleport", "LocalReserve")),
-        ("hydraDx", "bifrost", 5, ("DestinationReserve, assetHub, LocalReserve",)),
-        ("polkadot", "bifrost", "DOT", ("Teleport, assetHub, LocalReserve",)),
         ("people", "unique", "DOT", ("Teleport, assetHub, LocalReserve",)),
-        ("assetHub", "bifrost", "2/GlobalConsensus(Ethereum:1)", ("LocalReserve",)),
+        ("assetHub", "bifrost", "2/GlobalConsensus(Kusama)", ("LocalReserve",)),
+        ("assetHub", "energyWebX", 1984, ("LocalReserve",)),
+        # The third reserve: of Asset Hub's ways to and from it, one is accepted.
+        *(
+            (source, destination, asset, tuple(f"{first}, bifrost, {onward}" for first, onward in ways))
+            for source, destination, asset, ways in (
+                ("assetHub", "hydraDx", BNC, (("Teleport", RESERVE), ("DestinationReserve", RESERVE))),
+                (
+                    "hydraDx",
+                    "assetHub",
+                    14,
+                    (("DestinationReserve", "Teleport"), ("DestinationReserve", RESERVE)),
+                ),
+                (
+                    "astar",
+                    "assetHub",
+                    BNC,
+                    (("DestinationReserve", "Teleport"), ("DestinationReserve", RESERVE)),
+                ),
+            )
+        ),
     ],
 )
 def test_what_facts_leave_out_is_asked_for(
     source: str, destination: str, asset: object, ways: tuple[str, ...]
 ) -> None:
-    """Of Bifrost and Unique, an old source was read."""
+    """Of Unique an old source was read, of Bifrost not all, and of Energy Web X none."""
     known = registry()
 
     refused = refusal_of(transfer(source, destination, asset, known), known, *ways)
@@ -208,6 +227,21 @@ def test_what_facts_deny_is_not_asked_for(source: str, destination: str, asset: 
     known = registry()
 
     assert refusal_of(transfer(source, destination, asset, known), known) == says(source, destination, words)
+
+
+def test_the_advice_is_the_whole_command() -> None:
+    """What the refusal of a transfer says to run asks for that transfer."""
+    known = registry()
+    wanted = transfer("acala", "hydraDx", "1/Parachain(2006)", known)
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, Assets(known), fee_settled=True)
+
+    receiver = wanted.destination.account_format.format(BOB, wanted.destination.ss58_prefix)
+    assert refused.value.advice.partition(": ")[2] == (
+        "scenarioctl xcm asset-transfer --from acala --to hydraDx --asset '1/Parachain(2006)' "
+        f"--amount 1000000000000 --to-address {receiver} --sender ADDRESS --check"
+    )
 
 
 def test_an_asset_without_a_location_has_no_way() -> None:
@@ -239,6 +273,35 @@ def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
     (plan,) = finish(builder.accepted_plans(plans))
 
     assert (build_candidate(plan).args["assets_transfer_type"] == "Teleport") == answer
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset"), [("assetHub", "hydraDx", BNC), ("hydraDx", "assetHub", 14)]
+)
+@pytest.mark.parametrize("answer", [True, False])
+def test_the_asset_hub_tells_how_it_takes_the_asset_of_a_parachain_on_the_way(
+    source: str, destination: str, asset: object, answer: bool
+) -> None:
+    """BNC goes over Bifrost, which backs it, in one signature."""
+    known = Registry()
+    wanted = replace(transfer(source, destination, asset, known), xcm_version=4)
+    builder = builder_of(wanted, known, answer)
+
+    (plan,) = finish(builder.accepted_plans(candidate_plans(builder)))
+
+    call = build_candidate(replace(plan, last_hop_fee=10**9))
+    dest = {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 2030}]}}}
+    at_hub = plan.route.first if source == "assetHub" else plan.route.onward
+    assert (at_hub == "Teleport") == answer
+    assert plan.route.via == known.find("bifrost")
+    if source == "assetHub" and answer:
+        (send,) = call.args["custom_xcm_on_dest"]["V4"]
+        assert (call.args["dest"], call.args["assets_transfer_type"]) == (dest, "Teleport")
+        assert list(send) == ["DepositReserveAsset"]
+    elif answer:
+        (send,) = call.args["custom_xcm_on_dest"]["V4"]
+        assert (call.args["dest"], call.args["assets_transfer_type"]) == (dest, "DestinationReserve")
+        assert list(send) == ["InitiateTeleport"]
 
 
 @pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")])

@@ -194,6 +194,7 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
         "manifest.json",
         "operations.json",
         "routes.json",
+        "trust.json",
     }
     assert "polkadot.json" in opened
     assert list(tmp_path.rglob("*")) == []

@@ -155,6 +155,9 @@ def test_a_trap_where_a_message_ends_is_refused(
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert answer["reasons"] == [says("0.5", "DOT", "Polkadot Asset Hub", claim)]
+    assert [(each["chain"], each["human"]) for each in answer["steps"] if each["what"] == "trapped"] == [
+        ("assetHub", "0.5 DOT")
+    ]
 
 
 def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> None:
@@ -428,7 +431,44 @@ def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
         network, check, "Utility", "batch_all", calls=[{"Utility": {"force_batch": {"calls": [call]}}}]
     )
 
-    assert answer["reasons"] == [says("DOT", "hydraDx")]
+    assert answer["reasons"] == [says("DOT", "Hydration")]
+
+
+@pytest.mark.parametrize("para_id", [2000, 2030, 2037, 2043, 2094])
+@pytest.mark.parametrize("instruction", ["InitiateTeleport", "DepositReserveAsset"])
+def test_what_a_parachain_would_credit_for_good_is_refused_with_its_reason(
+    network: FakeNetwork, check: Check, para_id: int, instruction: str
+) -> None:
+    """Acala mints DOT that is teleported to it, and the others credit it from the relay chain: it never leaves again."""
+    events_of(network)
+    there = {"parents": 0, "interior": {"X1": [{"Parachain": para_id}]}}
+
+    answer = execute(
+        network,
+        check,
+        {"WithdrawAsset": [asset(HERE, DOT)]},
+        {instruction: {**DOWN, "dest": there}},
+    )
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"][0] == says("DOT must not go from Polkadot to")
+
+
+def test_a_receiver_of_32_bytes_is_refused_where_accounts_have_20(network: FakeNetwork, check: Check) -> None:
+    """Darwinia would credit an account that it makes from the 32 bytes, and nobody has its key."""
+    events_of(network)
+    there = {"parents": 0, "interior": {"X1": [{"Parachain": 2046}]}}
+
+    answer = execute(
+        network,
+        check,
+        {"WithdrawAsset": [asset(HERE, DOT)]},
+        {"DepositReserveAsset": {**DOWN, "dest": there}},
+    )
+
+    assert answer["verdict"] == "refused"
+    (reason,) = (each for each in answer["reasons"] if "32 bytes" in each)
+    assert reason == says("Darwinia", "20")
 
 
 @pytest.mark.parametrize("around", [False, True], ids=["after", "inside"])

@@ -82,6 +82,16 @@ def test_a_table_that_agrees_with_a_built_in_chain_may_stay() -> None:
         Registry({"astar": {**same, "decimals": 12}})
 
 
+def test_a_genesis_that_no_list_has_may_be_set() -> None:
+    genesis = "0x" + "aB" * 32
+
+    assert Registry({"jamton": {"genesis": genesis}}).find("jamton").genesis == genesis.lower()
+    with raises(InvalidRequest, says("chains.jamton.genesis")):
+        Registry({"jamton": {"genesis": "0x12"}})
+    with raises(InvalidRequest, says("chains.astar.genesis")):
+        Registry({"astar": {"genesis": genesis}})
+
+
 def test_two_names_in_config_toml_for_one_parachain_are_refused() -> None:
     one = NEW | {"role": "parachain", "relay": "polkadot", "para_id": 2222}
 
@@ -206,6 +216,12 @@ IDENTITIES = (
     ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
     ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
     ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),
+    ("robonomics", "parachain", "polkadot", 3388, "0x29f4371dcc41045f5041489dfcd51389bf8ccd2161332e0de1ca803bcc3ee872", 32, "XRT", 9),
+    ("peaq", "parachain", "polkadot", 3338, "0xd2a5d385932d1f650dae03ef8e2748983779ee342c614f80854d32b8cd8fa48c", 42, "PEAQ", 18),
+    ("darwinia", "parachain", "polkadot", 2046, "0xf0b8924b12e8108550d28870bc03f7b45a947e1b2b9abf81bfb0b89ecb60570e", 18, "RING", 18),
+    ("heima", "parachain", "polkadot", 2013, "0x2fc8bb6ed7c0051bdcf4866c322ed32b6276572713607e3297ccf411b8f14aa9", 31, "HEI", 18),
+    ("jamton", "parachain", "polkadot", 3397, "", 5589, "DOTON", 18),
+    ("xode", "parachain", "polkadot", 3417, "", 280, "XON", 12),
     ("ethereum", "ethereum", "", None, "", 42, "ETH", 18),
 )  # fmt: skip
 

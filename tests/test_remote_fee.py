@@ -88,8 +88,8 @@ def wanted(source: str, destination: str, asset: object, pays: object) -> Transf
         ("assetHub", "assetHub_kusama", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "ethereum", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "mythos", "1/Parachain(3369)", "DOT", ("MYTH", "teleport")),
-        ("assetHub", "acala", "DOT", 1984, ("Acala accepts", "only without")),
-        ("assetHub", "bifrost", "DOT", 1984, ("Bifrost accepts", "only without")),
+        ("assetHub", "unique", "DOT", 1984, ("Unique Network accepts", "only without")),
+        ("assetHub", "energyWebX", "DOT", 1984, ("Energy Web X accepts", "only without")),
     ],
 )
 def test_what_cannot_pay_there_is_refused(

@@ -8,8 +8,18 @@ import pytest
 
 from scenarioctl.chains import trust
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.registry import CHAINS, Registry
-from scenarioctl.chains.trust import TRUST, Accepted, Sender, TrustFacts, accepts_reserve, accepts_teleport
+from scenarioctl.chains.locations import absolute
+from scenarioctl.chains.registry import CHAINS, Chain, Registry
+from scenarioctl.chains.trust import (
+    TRUST,
+    TRUST_BY_PLACE,
+    Accepted,
+    Sender,
+    TrustFacts,
+    accepts_reserve,
+    accepts_teleport,
+    refused_because,
+)
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer import route_rows, routes
 from scenarioctl.transactions.transfer.bridges import is_bridged
@@ -84,9 +94,109 @@ def test_networks_with_the_same_runtimes_have_the_same_facts() -> None:
 def test_every_fact_says_where_it_was_read() -> None:
     chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "system", "dex")}
 
-    # Of the other parachains, those whose source was read and is not older than what they run.
-    assert set(TRUST) == chains | {"astar", "bifrost", "mythos", "unique", "ethereum"}
-    assert all(facts.source and facts.read for facts in TRUST.values())
+    assert chains <= set(TRUST) == {chain.name for chain in CHAINS}
+    assert all(facts.source and facts.read for facts in (*TRUST.values(), *TRUST_BY_PLACE.values()))
+
+
+@pytest.mark.parametrize("name", TRUST)
+def test_the_native_asset_is_listed_where_its_runtime_has_it(name: str) -> None:
+    assert ASSETS.native(REGISTRY.find(name)).location == TRUST[name].native
+
+
+#: The rows of chains, by the chains; those that are not built in are declared.
+DECLARED = Registry(
+    {
+        f"own{para_id}": {
+            "role": "parachain",
+            "relay": "polkadot",
+            "para_id": para_id,
+            "genesis": "0x" + "22" * 32,
+            "symbol": "OWN",
+            "decimals": 12,
+        }
+        for _, para_id in TRUST_BY_PLACE
+    }
+)
+REFUSED = [
+    (chain, row)
+    for chain in DECLARED.all()
+    for facts in [trust.trust_of(chain)]
+    for row in (() if facts is None else facts.refused)
+]
+
+
+@pytest.mark.parametrize(
+    ("chain", "row"), REFUSED, ids=[f"{chain.name} {row.asset} {row.sender.name}" for chain, row in REFUSED]
+)
+def test_what_would_be_lost_on_a_chain_is_refused_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, row: trust.Refused
+) -> None:
+    senders = {Sender.RELAY: chain.relay, Sender.OWNER: "hydraDx"}
+    hub = DECLARED.asset_hub(chain)
+    assert hub is not None
+    sender = DECLARED.find(senders.get(row.sender, hub.name))
+    one = {"*": "1/Here", "1/Parachain(*": "1/Parachain(2034)"}.get(row.asset, row.asset.replace("*", "Here"))
+    identity = absolute(one, chain.para_id)
+
+    def reason() -> str:
+        return refused_because(chain, identity, sender, DECLARED, teleported=row.form == "teleport")
+
+    assert reason() and "{" not in reason()
+    monkeypatch.setattr(trust, "trust_of", lambda _: TRUST["astar"])
+    assert reason() == ""
+
+
+@pytest.mark.parametrize(
+    ("destination", "asset", "words"),
+    [
+        ("own3367", "DOT", "can't hold any asset"),
+        ("own2056", "DOT", "takes the relay chain's asset for its own"),
+        ("own2031", 1984, "is being given up"),
+        ("neuroweb", 1984, "it would be trapped"),
+    ],
+)
+def test_no_check_opens_what_would_be_lost(destination: str, asset: object, words: str) -> None:
+    wanted = transfer("assetHub", destination, asset, DECLARED)
+
+    with raises(InvalidRequest, says(words)):
+        find_route(wanted, Assets(DECLARED), fee_settled=True)
+
+    assert routes.candidate_routes(wanted, Assets(DECLARED)) == ()
+
+
+def test_what_a_chain_without_a_genesis_accepts_is_unknown_until_it_has_one() -> None:
+    with raises(InvalidRequest, says("not all that JAMTON accepts", "set genesis in [chains.jamton]")):
+        find_route(transfer("assetHub", "jamton", "DOT"), ASSETS, fee_settled=True)
+    known = Registry({"jamton": {"genesis": "0x" + "22" * 32}})
+
+    (route,) = routes.candidate_routes(transfer("assetHub", "jamton", "DOT", known), Assets(known))
+
+    assert route.way == "LocalReserve"
+
+
+@pytest.mark.parametrize(
+    ("destination", "asset", "words"),
+    [
+        ("peaq", "DOT", "neither credited nor trapped"),
+        ("heima", "DOT", "holds only its own asset"),
+        ("robonomics", "DOT", "Robonomics holds only XRT"),
+    ],
+)
+def test_what_a_chain_cannot_hold_is_not_sent_there(destination: str, asset: object, words: str) -> None:
+    wanted = transfer("assetHub", destination, asset)
+
+    with raises(InvalidRequest, says(words)):
+        find_route(wanted, ASSETS, fee_settled=True)
+
+    assert routes.candidate_routes(wanted, ASSETS) == ()
+
+
+def test_the_reserve_is_the_asset_hub_though_the_relay_chain_is_refused() -> None:
+    wanted = transfer("polkadot", "bifrost", "DOT")
+
+    (route,) = routes.candidate_routes(wanted, ASSETS)
+
+    assert route.way == "Teleport, assetHub, LocalReserve"
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,24 @@ ASSETS = (
     "Parachain(1000)",
     "Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
     "Parachain(1004)/GeneralIndex(0)",
+    "Parachain(2000)/GeneralKey(0x0000)",
+    "Parachain(2000)/GeneralKey(0x0080)",
+    "Parachain(2001)/GeneralKey(0x0001)",
+    "Parachain(2001)/GeneralKey(0x0104)",
     "Parachain(2006)",
+    "Parachain(2007)",
+    "Parachain(2030)/GeneralKey(0x0001)",
     "Parachain(2030)/GeneralKey(0x0900)",
+    "Parachain(2013)",
     "Parachain(2034)/GeneralIndex(0)",
     "Parachain(2034)/GeneralIndex(222)",
     "Parachain(2037)",
+    "Parachain(2043)/PalletInstance(10)",
+    "Parachain(3388)",
+    "Parachain(2090)/GeneralIndex(0)",
+    "Parachain(2094)/PalletInstance(10)",
+    "Parachain(2046)/PalletInstance(5)",
+    "Parachain(3338)",
     "Parachain(3369)",
     *(
         f"../GlobalConsensus({network}){rest}"
@@ -86,9 +99,14 @@ def _stated(chain: Chain) -> list[str]:
     ]
     sends = "sends" if facts.sends_teleports else "doesn't send"
     more = ", and may take more" if facts.partial else ""
+    refused = [
+        f"{chain.name} must not get {row.asset} from {row.sender} ({row.form}): {row.reason}"
+        for row in facts.refused
+    ]
     return [
         f"{chain.name} is of the kind {facts.kind}, sees its asset at {facts.native}, takes fees in {facts.execution_fees} and {sends} teleports{more}",
         *asked,
+        *refused,
     ]
 
 

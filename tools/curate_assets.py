@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from scenarioctl.chains.trust import TRUST
 from tools import data_file
 from tools.npm_packages import unpack
 from tools.snowbridge_assets import SNOWBRIDGE, Token, read_tokens
@@ -65,6 +66,12 @@ NATIVE_ONLY: dict[str, tuple[str, int]] = {
     "basilisk": ("Basilisk", 2090),
     "acala": ("Acala", 2000),
     "karura": ("Karura", 2000),
+    "robonomics": ("RobonomicsPolkadot", 3388),
+    "peaq": ("Peaq", 3338),
+    "darwinia": ("Darwinia", 2046),
+    "heima": ("Heima", 2013),
+    "jamton": ("Jamton", 3397),
+    "xode": ("Xode", 3417),
 }
 RELAYS = ("polkadot", "kusama", "paseo")
 DEX_PARA_ID = 2034
@@ -168,6 +175,8 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}")
     for chain, (name, own) in NATIVE_ONLY.items():
         row = read_native(object_literal(module, name), own)
+        # As its runtime sees it: PARASPELL has another place of Basilisk's.
+        row[5] = TRUST[chain].native
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row)], separators=(',', ':'))}")
     rows = [token_row(token) for token in tokens]
     mark_canonical("ethereum", rows)

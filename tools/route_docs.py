@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.chains.trust import TRUST, TrustFacts
+from scenarioctl.chains.trust import TRUST, TRUST_BY_PLACE, TrustFacts
 from scenarioctl.transactions.transfer.route_rows import PROOFS, AssetRoute, routes_from, sources
 
 _HEAD = """\
@@ -29,8 +29,8 @@ for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-k
 
 ## Parachains
 
-What a parachain accepts is often not written, or only in part: `bifrost` and `unique` say so below, and `acala`, `shiden`, `neuroweb` and others have no
-trust facts at all. Their transfers open only with `--check` and `--sender`, without `--remote-fee-asset`, and only over the chain that backs the asset:
+What a parachain of `config.toml` accepts is not known, and of some built-in ones only a part is: they say so below. What isn't known opens
+only with `--check` and `--sender`, without `--remote-fee-asset`, and only over the chain that backs the asset:
 
 - Between the Asset Hub and a parachain: assets of the Asset Hub, the relay chain's asset, and the parachain's own. Asset Hub is asked whether it takes the
   latter by teleport or as a reserve transfer.
@@ -75,8 +75,11 @@ def routes_page() -> str:
         "",
     ]
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, facts in TRUST.items():
-        alike.setdefault(tuple(_facts(facts)), []).append(f"`{name}` ({facts.source}; read {facts.read})")
+    known = {f"`{name}`": facts for name, facts in TRUST.items()} | {
+        f"the parachain {para_id} of {network}": facts for (network, para_id), facts in TRUST_BY_PLACE.items()
+    }
+    for name, facts in known.items():
+        alike.setdefault(tuple(_facts(facts)), []).append(f"{name} ({facts.source}; read {facts.read})")
     for lines_of_facts, names in alike.items():
         lines += [f"- {', '.join(names)}", *lines_of_facts]
     return "\n".join(lines) + "\n"
@@ -113,6 +116,10 @@ def _facts(facts: TrustFacts) -> Iterator[str]:
         for fact in accepted:
             decided = f", if its storage `{fact.decided_by}` says so" if fact.decided_by else ""
             yield f"  - as a {what}, `{fact.asset}` from {fact.sender}{decided}"
+    for refused in facts.refused:
+        form = "" if refused.form == "any" else f" as a {refused.form}"
+        reason = refused.reason.format(to="this chain", hub="the Asset Hub")
+        yield f"  - never{form}, `{refused.asset}` from {refused.sender}: {reason}"
     yield f"  - for execution fees, {facts.execution_fees}"
     if facts.partial:
         yield "  - it may accept more, which only its runtime knows"

@@ -13,6 +13,7 @@ FILES: Mapping[str, Path] = {
     "closed": _PACKAGE / "chains/closed.json",
     "assets": _PACKAGE / "chains/assets.json",
     "routes": _PACKAGE / "transactions/transfer/routes.json",
+    "trust": _PACKAGE / "chains/trust.json",
     "runtimes": _PACKAGE / "runtime/bundled/manifest.json",
 }
 

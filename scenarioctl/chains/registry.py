@@ -2,9 +2,10 @@
 
 To add one for everybody, add a row to `chains.json`.
 
-Endpoints are from npm @polkadot/apps-config 0.171.1.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
-from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  All were read on READ.
-That Acala and Karura may be closing: galacticcouncil/sdk, pull request 257, 2026-01-27.
+Endpoints are from npm @polkadot/apps-config 0.171.1, and some from @paraspell/sdk-core 11.14.8 or @subwallet/chain-list
+0.2.89.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
+from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  All were read on READ.  No
+list has those of JAMTON and Xode, of which config.toml may set `genesis`.
 
 SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost, Bifrost Kusama and Pendulum
 changed to Polkadot's, and registries still list their old ones (63, 6, 6, 56).  For Bifrost Kusama, of which no new runtime
@@ -426,7 +427,8 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     built_in = {**vars(chain), "aliases": list(chain.aliases), "account_bytes": chain.account_format.length}
     for key, value in table.items():
         # What agrees may stay: the chain may have been declared before it was built in.
-        if key not in _OVERRIDES and value != built_in.get(key):
+        is_unread = key == "genesis" and not chain.genesis and not chain.is_ethereum
+        if key not in _OVERRIDES and value != built_in.get(key) and not is_unread:
             raise InvalidRequest(
                 field=f"chains.{chain.name}.{key}",
                 problem=f"cannot be changed, {chain.title} is built in",
@@ -446,9 +448,11 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
             problem="is only for nodes of your own",
             expected=f"their endpoints in chains.{chain.name}.endpoints",
         )
+    _check_values(chain.name, {key: table[key] for key in ("genesis",) if key in table})
     endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
     return replace(
         chain,
+        genesis=table.get("genesis", chain.genesis).lower(),
         endpoints=endpoints,
         trusted=trusted,
         explorer=table.get("explorer", chain.explorer),

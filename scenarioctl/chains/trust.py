@@ -3,15 +3,17 @@
 Transfers are built by these facts, read from the source of each runtime, and by nothing that a runtime merely lets
 through: the relay chain still sends DOT to a parachain over the wrong reserve.
 
-To add a chain, write its `TrustFacts` with their source and a row in `TRUST`; `tools/curate_routes.py` then writes its
-routes.
+To add a chain, write its row in `trust.json` with its source; `tools/curate_routes.py` then writes its routes.  A row has the
+fields of `TrustFacts`; `like` names a row above it that has those which it lacks, and `note` is for readers.  A row of a chain that is
+not built in has `network` and `para_id` too.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.chains.locations import chain_identity, place_of, seen_from
 from scenarioctl.chains.registry import NETWORKS
 
@@ -36,6 +38,7 @@ class Sender(StrEnum):
     BEYOND_BRIDGE = "the Asset Hub beyond the bridge"
     #: Through the Bridge Hub of Polkadot.
     ETHEREUM = "Ethereum"
+    ANY = "any chain"
 
 
 class ExecutionFees(StrEnum):
@@ -72,12 +75,25 @@ class ForeignReserve:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refused:
+    """Assets that must never be sent to a chain from another one, whatever the runtimes let through: they would be lost."""
+
+    #: Their location as the receiving chain sees it; a `*` at the end stands for anything.
+    asset: str
+    sender: Sender
+    #: `teleport`, `reserve`, or `any` of the two.
+    form: str
+    #: Why; `{to}` and `{hub}` stand for the receiving chain and its Asset Hub.
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrustFacts:
     """What one runtime accepts from other chains."""
 
-    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `astar`, `mythos`, `bifrost`, `unique` or `ethereum`.
+    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `ethereum`, or one of its own.
     kind: str
-    #: Location of the native asset as the chain sees it.
+    #: Location of the native asset as the chain sees it; "" if it has none.
     native: str
     #: Assets accepted from a chain as their reserve (IsReserve).
     reserves: tuple[Accepted, ...] = ()
@@ -85,8 +101,9 @@ class TrustFacts:
     teleports: tuple[Accepted, ...] = ()
     #: Assets from beyond a bridge that the chain, an Asset Hub, backs for the parachains.
     foreign_reserves: tuple[ForeignReserve, ...] = ()
+    refused: tuple[Refused, ...] = ()
     #: Whether its users can send teleports (XcmTeleportFilter).
-    sends_teleports: bool
+    sends_teleports: bool = False
     execution_fees: ExecutionFees
     #: Whether the runtime may accept more than is written here, so that what is missing is unknown and not refused.
     partial: bool = False
@@ -95,14 +112,6 @@ class TrustFacts:
     read: str = "2026-11-23"
 
 
-_POLKADOT = TrustFacts(
-    kind="relay",
-    native="0/Here",
-    teleports=(Accepted(asset="0/Here", sender=Sender.SYSTEM),),
-    sends_teleports=True,
-    execution_fees=ExecutionFees.NATIVE,
-    source="polkadot-fellows/runtimes@cb16c0820, relay/polkadot/src/xcm_config.rs",
-)
 #: Assets that two Asset Hubs accept from each other through the Bridge Hubs, by the network whose Asset Hub accepts them.
 #: `ForeignAssets.Reserves` of each decides asset by asset; these are the rules that its entries were migrated from.
 #: Asked too: TrustedQueryApi of asset-hub-kusama 2000002 says true to both rows of Kusama (read 2026-11-22).
@@ -123,149 +132,53 @@ _FROM_ETHEREUM = (
     Accepted(asset="2/GlobalConsensus(Ethereum:1)", sender=Sender.ETHEREUM),
     Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.ETHEREUM),
 )
-_ASSET_HUB = TrustFacts(
-    kind="asset_hub",
-    native="1/Here",
-    teleports=(
-        Accepted(asset="1/Here", sender=Sender.RELAY),
-        Accepted(asset="1/Here", sender=Sender.SYSTEM),
-        Accepted(asset="1/Parachain(*", sender=Sender.OWNER, decided_by="ForeignAssets.Reserves"),
-    ),
-    # The list that migrations.rs of the same commit wrote; the owner of an asset can change its entry since.
-    foreign_reserves=(
-        ForeignReserve(asset="2/GlobalConsensus(Ethereum:1)*", reserve="2/GlobalConsensus(Ethereum:1)"),
-        ForeignReserve(
-            asset="2/GlobalConsensus(Kusama)*", reserve="2/GlobalConsensus(Kusama)/Parachain(1000)"
-        ),
-    ),
-    sends_teleports=True,
-    execution_fees=ExecutionFees.POOLED,
-    source="polkadot-fellows/runtimes@cb16c0820, system-parachains/asset-hubs/asset-hub-polkadot/src/xcm_config.rs",
-)
-_SYSTEM = TrustFacts(
-    kind="system",
-    native="1/Here",
-    teleports=(
-        Accepted(asset="1/Here", sender=Sender.RELAY),
-        Accepted(asset="1/Here", sender=Sender.SYSTEM),
-    ),
-    sends_teleports=True,
-    execution_fees=ExecutionFees.NATIVE,
-    source="the chains below",
-)
-_HYDRATION = TrustFacts(
-    kind="hydration",
-    native="0/GeneralIndex(0)",
-    reserves=(
-        # The runtime takes it from the relay chain too, which has not been its reserve since November 2025.
-        Accepted(asset="1/Here", sender=Sender.ASSET_HUB),
-        Accepted(asset="2/*", sender=Sender.ASSET_HUB),
-        Accepted(asset="1/Parachain(*", sender=Sender.OWNER),
-    ),
-    sends_teleports=False,
-    execution_fees=ExecutionFees.PRICED,
-    source="galacticcouncil/hydration-node@5e61c1fa3, runtime/hydradx/src/xcm.rs",
-)
 
 
-def _system(runtime: str) -> TrustFacts:
-    return replace(
-        _SYSTEM, source=f"polkadot-fellows/runtimes@cb16c0820, system-parachains/{runtime}/src/xcm_config.rs"
+def _read(row: Mapping[str, Any]) -> TrustFacts:
+    """Return the facts of a row of trust.json that stands for itself."""
+    lists: dict[str, tuple[Any, ...]] = {
+        key: tuple(
+            Accepted(asset=each[0], sender=Sender[each[1].upper()], decided_by="".join(each[2:]))
+            for each in value
+        )
+        for key, value in row.items()
+        if key in ("reserves", "teleports")
+    }
+    lists["refused"] = tuple(
+        Refused(asset=asset, sender=Sender[sender.upper()], form=form, reason=reason)
+        for asset, sender, form, reason in row.get("refused", ())
     )
+    lists["foreign_reserves"] = tuple(
+        ForeignReserve(asset=asset, reserve=reserve) for asset, reserve in row.get("foreign_reserves", ())
+    )
+    fees = ExecutionFees[row["execution_fees"].upper()]
+    return TrustFacts(**{**row, **lists, "execution_fees": fees})
 
 
+#: What says whose facts a row of a chain has that is not built in.
+PLACE = ("network", "para_id")
+
+
+def read_all(rows: dict[str, dict[str, Any]]) -> dict[str, TrustFacts]:
+    """Return the facts of all *rows*, which it fills with what they take from others."""
+    found = {}
+    for name, row in rows.items():
+        own = {**rows.get(row.pop("like", ""), {}), **row}
+        own.pop("note", None)
+        rows[name] = own
+        found[name] = _read({key: value for key, value in own.items() if key not in PLACE})
+    return found
+
+
+_ROWS = read_facts("trust")
+_ALL = read_all(_ROWS)
 #: The facts of the built-in chains whose facts are known.
 TRUST: Mapping[str, TrustFacts] = {
-    "polkadot": _POLKADOT,
-    "assetHub": _ASSET_HUB,
-    "hydraDx": _HYDRATION,
-    "kusama": replace(
-        _POLKADOT, source="polkadot-fellows/runtimes@cb16c0820, relay/kusama/src/xcm_config.rs"
-    ),
-    "assetHub_kusama": replace(
-        _ASSET_HUB,
-        foreign_reserves=(
-            ForeignReserve(
-                asset="2/GlobalConsensus(Polkadot)*", reserve="2/GlobalConsensus(Polkadot)/Parachain(1000)"
-            ),
-            ForeignReserve(
-                asset="2/GlobalConsensus(Ethereum:1)*", reserve="2/GlobalConsensus(Polkadot)/Parachain(1000)"
-            ),
-        ),
-        source="polkadot-fellows/runtimes@cb16c0820, system-parachains/asset-hubs/asset-hub-kusama/src/xcm_config.rs",
-    ),
-    "paseo": replace(_POLKADOT, source="paseo-network/runtimes@05455e9, relay/paseo/src/xcm_config.rs"),
-    "assetHub_paseo": replace(
-        _ASSET_HUB,
-        foreign_reserves=(),
-        source="paseo-network/runtimes@05455e9, system-parachains/asset-hub-paseo/src/xcm_config.rs",
-    ),
-    "people": replace(
-        _system("people/people-polkadot"),
-        # HOLLAR, which pays fees there too.
-        reserves=(Accepted(asset="1/Parachain(2034)/GeneralIndex(222)", sender=Sender.OWNER),),
-    ),
-    "bridgeHub": _system("bridge-hubs/bridge-hub-polkadot"),
-    "coretime": _system("coretime/coretime-polkadot"),
-    "collectives": _system("collectives/collectives-polkadot"),
-    "people_kusama": _system("people/people-kusama"),
-    "bridgeHub_kusama": _system("bridge-hubs/bridge-hub-kusama"),
-    "coretime_kusama": _system("coretime/coretime-kusama"),
-    "encointer": _system("encointer"),
-    "astar": TrustFacts(
-        kind="astar",
-        native="0/Here",
-        reserves=(
-            Accepted(asset="1/Here", sender=Sender.ASSET_HUB),
-            Accepted(asset="1/Parachain(*", sender=Sender.OWNER),
-        ),
-        sends_teleports=False,
-        execution_fees=ExecutionFees.PRICED,
-        source="AstarNetwork/Astar@b664ce856, primitives/src/xcm/mod.rs",
-    ),
-    "bifrost": TrustFacts(
-        kind="bifrost",
-        native="0/GeneralKey(0x0001)",
-        # Later runtimes take more, DOT from the Asset Hub and teleports of BNC among it: not read.
-        reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
-        sends_teleports=False,
-        execution_fees=ExecutionFees.PRICED,
-        partial=True,
-        source="bifrost-io/bifrost@2026c1494 (spec 14000, of October 2024), runtime/bifrost-polkadot/src/xcm_config.rs",
-    ),
-    "unique": TrustFacts(
-        kind="unique",
-        native="0/Here",
-        # It took DOT from the relay chain, the wrong reserve now: whether it takes it from the Asset Hub was not read.
-        reserves=(Accepted(asset="1/Parachain(*", sender=Sender.OWNER),),
-        sends_teleports=False,
-        execution_fees=ExecutionFees.PRICED,
-        partial=True,
-        source="UniqueNetwork/unique-chain@e3307f0af (spec 10180082, of June 2025), runtime/common/config/xcm.rs",
-    ),
-    # The Gateway mints an ERC-20 for each asset of Polkadot that was registered with it.
-    "ethereum": TrustFacts(
-        kind="ethereum",
-        native="0/Here",
-        reserves=(
-            Accepted(asset="1/GlobalConsensus(Polkadot)", sender=Sender.BEYOND_BRIDGE),
-            Accepted(asset="1/GlobalConsensus(Polkadot)/Parachain(1000)/*", sender=Sender.BEYOND_BRIDGE),
-            # The Asset Hub of Polkadot keeps what Ethereum has of it (snowbridge_v2_outbound_from_kusama.rs beside the source).
-            Accepted(asset="1/GlobalConsensus(Kusama)", sender=Sender.BEYOND_BRIDGE),
-        ),
-        sends_teleports=False,
-        execution_fees=ExecutionFees.PREPAID,
-        source="polkadot-fellows/runtimes@cb16c0820, integration-tests/emulated/tests/bridges/bridge-hub-polkadot/src/tests/snowbridge.rs",
-    ),
-    # It accepts more than it can hold: of what isn't its own asset, nothing is credited, and DOT is burnt.
-    "mythos": TrustFacts(
-        kind="mythos",
-        native="0/Here",
-        teleports=(Accepted(asset="0/Here", sender=Sender.ASSET_HUB),),
-        sends_teleports=True,
-        execution_fees=ExecutionFees.NATIVE,
-        source="paritytech/project-mythical@e1da8f2, runtime/mainnet/src/xcm_config.rs",
-    ),
+    name: facts for name, facts in _ALL.items() if "network" not in _ROWS[name]
+}
+#: The facts of parachains that are not built in, by network and para id.
+TRUST_BY_PLACE: Mapping[tuple[str, int], TrustFacts] = {
+    (row["network"], row["para_id"]): _ALL[name] for name, row in _ROWS.items() if "network" in row
 }
 #: What identifies the runtime of Hydration in config.toml: how it calls itself, or the id that it has under Polkadot.
 HYDRATION_SPEC_NAME = "hydradx"
@@ -275,10 +188,13 @@ JUDGED_ROLES = ("parachain", "dex")
 #: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts, and an exchange that isn't
 #: Hydration declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
-    "relay": replace(_POLKADOT, source="the role in config.toml"),
-    "asset_hub": replace(_ASSET_HUB, source="the role in config.toml"),
-    "system": replace(_SYSTEM, source="the role in config.toml"),
-    "dex": replace(_HYDRATION, source="the role in config.toml"),
+    role: replace(TRUST[name], source="the role in config.toml")
+    for role, name in {
+        "relay": "polkadot",
+        "asset_hub": "assetHub",
+        "system": "bridgeHub",
+        "dex": "hydraDx",
+    }.items()
 }
 
 
@@ -286,6 +202,8 @@ def trust_of(chain: "Chain") -> TrustFacts | None:
     """Return the facts of *chain*; None if they aren't known."""
     if chain.role == "dex" and not is_hydration(chain):
         return None
+    if chain.role == "parachain" and (place := (chain.consensus, chain.para_id or 0)) in TRUST_BY_PLACE:
+        return TRUST_BY_PLACE[place]
     return TRUST.get(chain.name) or _DECLARED.get(chain.role)
 
 
@@ -302,6 +220,19 @@ def is_judged_by_runtime(chain: "Chain") -> bool:
     """
     facts = trust_of(chain)
     return chain.role in JUDGED_ROLES and bool(chain.genesis) and (facts is None or facts.partial)
+
+
+def refused_because(
+    receiver: "Chain", identity: str, sender: "Chain", registry: "Registry", *, teleported: bool
+) -> str:
+    """Return why *sender* must never send the asset to *receiver*, *teleported* or over a reserve; "" if nothing says so."""
+    facts = trust_of(receiver)
+    hub = registry.asset_hub(receiver)
+    for row in () if facts is None else facts.refused:
+        fits = row.form in ("any", "teleport" if teleported else "reserve")
+        if fits and _fits(row, receiver, identity, sender, registry):
+            return row.reason.format(to=receiver.title, hub="the Asset Hub" if hub is None else hub.title)
+    return ""
 
 
 def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
@@ -370,7 +301,9 @@ def _accepts(
     return any(not row.decided_by and _fits(row, receiver, identity, sender, registry) for row in rows)
 
 
-def _fits(row: Accepted, receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
+def _fits(
+    row: Accepted | Refused, receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
+) -> bool:
     """Tell whether *row* of *receiver* is about the asset from *sender*."""
     is_it = matches(row.asset, seen_from(identity, receiver.para_id))
     return is_it and _is_sender(row.sender, receiver, identity, sender, registry)
@@ -400,6 +333,8 @@ def matches(pattern: str, location: str) -> bool:
 def _is_sender(
     wanted: Sender, receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
 ) -> bool:
+    if wanted is Sender.ANY:
+        return True
     if wanted is Sender.RELAY:
         return sender == registry.relay_of(receiver)
     if wanted is Sender.ASSET_HUB:

@@ -171,13 +171,21 @@ def check_keyless_receivers(trial: "Trial") -> None:
                 else:
                     findings.refusals.append(f"{said}; to send it all the same, confirm it (--yes)")
     for instruction in trial.instructions:
-        ethereum = instruction.chain
-        if ethereum is None or not ethereum.is_ethereum or instruction.name != "DepositAsset":
+        destination = instruction.chain
+        if destination is None or instruction.name != "DepositAsset":
             continue
         place, receiver = split_account(instruction.fields["beneficiary"])
-        if place != "0/Here" or receiver is None or len(receiver) != ethereum.account_format.length:
+        if place != "0/Here" or receiver is None:
             continue
-        described = describe_contract(receiver, ethereum, trial.assets)
+        length = destination.account_format.length
+        if length < len(receiver) and not destination.is_ethereum:
+            # Some turn it into an account that nobody has the key of.
+            findings.refusals.append(
+                f"the receiver {format_account(receiver, 0)} is an account of {len(receiver)} bytes, and those of {destination.title} have {length}: what it gets is lost"
+            )
+        if not destination.is_ethereum or len(receiver) != length:
+            continue
+        described = describe_contract(receiver, destination, trial.assets)
         keyless = "" if receiver == confirmed else describe_keyless(receiver)
         if not described and keyless:
             described = f"{keyless}, and nobody holds its key"

@@ -7,7 +7,7 @@ asset, and the owner of an asset can change them.
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, across, place_of, read_location, write_location
-from scenarioctl.chains.trust import foreign_reserve, is_judged_by_runtime
+from scenarioctl.chains.trust import foreign_reserve, is_judged_by_runtime, refused_because
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.transactions.simulation.findings import asset_at
 from scenarioctl.transactions.simulation.runtime_api import (
@@ -80,12 +80,18 @@ def _check(
         )
         return
     asset = asset_at(trial.assets, destination, identity)
-    label = asset.display_name if asset is not None else identity or "the relay chain's asset"
+    relay = registry.relay_of(destination)
+    label = asset.display_name if asset is not None else identity or (relay or origin).symbol
+    teleported = name == "ReceiveTeleportedAsset"
+    refused = refused_because(destination, identity, origin, registry, teleported=teleported)
+    if refused:
+        findings.refusals.append(f"{label} must not go from {origin.title} to {destination.title}: {refused}")
+        return
     if hub is None or origin.relay != destination.relay:
         _check_bridged(trial, name, identity, origin, destination, label)
         return
     backing = _backing(identity, hub)
-    if name == "ReceiveTeleportedAsset":
+    if teleported:
         if identity == "":
             # The relay chain and its system parachains take the relay's asset as a teleport.
             trusted = all(each == hub or each.role in ("relay", "system") for each in (origin, destination))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
-from scenarioctl.model.checks import Amount
+from scenarioctl.model.checks import Amount, Step
 from scenarioctl.transactions.simulation.findings import amount_at, amount_of
 from scenarioctl.transactions.simulation.ledger import BalanceChange, read_dust
 from scenarioctl.transactions.simulation.runtime_api import existential_deposit, free_balance
@@ -25,6 +25,9 @@ def check_trapped_assets(trial: "Trial") -> None:
         for event in hop.events:
             if event.is_of_xcm("AssetsTrapped"):
                 trial.findings.refusals.append(say_trapped(trial.assets, hop.chain, event, trial.sender))
+                for amount in _amounts_of(trial.assets, hop.chain, event.fields["assets"]):
+                    if isinstance(amount, Amount):
+                        trial.findings.steps.append(Step(chain=hop.chain.name, what="trapped", amount=amount))
 
 
 def say_trapped(
@@ -40,18 +43,23 @@ def say_trapped(
 
 def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
     """Return a VersionedAssets as *chain* has it, in words."""
-    said = []
+    return " and ".join(map(str, _amounts_of(assets, chain, versioned))) or "an asset"
+
+
+def _amounts_of(assets: "Assets", chain: "Chain", versioned: Any) -> "list[Amount | str]":
+    """Return the amounts in a VersionedAssets as *chain* has them; what can't be counted, in words."""
+    found: list[Amount | str] = []
     for item in next(iter(versioned.values())):
         place = write_location(item["id"])
         fun = item["fun"]
         if not isinstance(fun, dict) or "Fungible" not in fun:
-            said.append(f"an item of {place or 'a collection'}")
+            found.append(f"an item of {place or 'a collection'}")
             continue
         amount = Amount(value=fun["Fungible"], asset="an asset")
         if place:
             amount = amount_at(assets, chain, absolute(place, chain.para_id), amount.value)
-        said.append(str(amount))
-    return " and ".join(said) or "an asset"
+        found.append(amount)
+    return found
 
 
 def describe_claim(

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.locations import seen_from
+from scenarioctl.chains.locations import across, seen_from
 from scenarioctl.chains.registry import closed_parachain
 from scenarioctl.chains.trust import (
     HYDRATION_PARA_ID,
@@ -27,6 +27,7 @@ from scenarioctl.chains.trust import (
     ExecutionFees,
     accepts_reserve,
     is_judged_by_runtime,
+    refused_because,
     teleport_decided_by,
     trust_of,
 )
@@ -414,6 +415,12 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
     reserve = reserve_of(transfer, registry)
+    sender = source if reserve in (None, destination) or is_bridged(transfer) else reserve
+    identity = across(identity_of(transfer), source.consensus, destination.consensus)
+    if sender is not None and (
+        refused := refused_because(destination, identity, sender, registry, teleported=False)
+    ):
+        return refused
     if is_bridged(transfer):
         return _explain_bridged(transfer, registry)
     for chain in (source, destination):

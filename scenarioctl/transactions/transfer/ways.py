@@ -14,6 +14,7 @@ from scenarioctl.chains.trust import (
     accepts_teleport,
     foreign_reserve,
     is_judged_by_runtime,
+    refused_because,
     teleport_decided_by,
     trust_of,
 )
@@ -166,8 +167,13 @@ def _transfer_type(
     def accepts(chain: "Chain", keeper: "Chain") -> bool:
         return (asking and is_judged_by_runtime(chain)) or accepts_reserve(chain, identity, keeper, registry)
 
-    if accepts_teleport(receiver, identity, sender, registry):
+    def refuses(*, teleported: bool) -> bool:
+        return refused_because(receiver, identity, sender, registry, teleported=teleported) != ""
+
+    if accepts_teleport(receiver, identity, sender, registry) and not refuses(teleported=True):
         return "Teleport"
+    if refuses(teleported=False):
+        return None
     if reserve == sender and accepts(receiver, sender):
         return "LocalReserve"
     if reserve == receiver and accepts(sender, receiver):
@@ -203,6 +209,8 @@ def _forms_asked_for(
     if registry.asset_hub(sender) not in (sender, receiver):
         form = _transfer_type(identity, reserve, sender, receiver, registry, asking=True)
         return () if form is None else (form,)
+    if refused_because(receiver, identity, sender, registry, teleported=False):
+        return ()
     if is_judged_by_runtime(reserve):
         # Some burn and mint their own asset.
         return ("Teleport", "LocalReserve" if sender == reserve else "DestinationReserve")
