@@ -28,7 +28,11 @@ BESIDE: dict[str, dict[str, Any]] = {
 }
 #: Fields that are read once a chain has been asked, which these tests can't; others read them in the same way.
 ASKED_FIRST = {
-    *(("asset_traps.claim_assets", name) for name in ("nonce", "era", "block", "tip", "fee_asset")),
+    *(
+        (operation, name)
+        for operation in ("asset_traps.claim_assets",)
+        for name in ("nonce", "era", "block", "tip", "fee_asset")
+    ),
     *(("transaction_checks.check_transaction", name) for name in ("fee_asset", "xcm_version")),
 }
 

@@ -1103,7 +1103,10 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
     assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
         (503, "store_failed", sentence)
     ] * 4
-    assert ready == (503, {"error": sentence.within("the store does not answer: {}"), "code": "not_ready"})
+    assert ready == (
+        503,
+        {"error": sentence.within("the store does not answer: {}"), "code": "not_ready", "field": "store"},
+    )
     # No long read has made a new one there.
     assert left == ([] if fate == "moved away" else [ward.store.name])
 

@@ -248,7 +248,7 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
     )
     # The webhook comes after it.
     assert [problem.sentence for problem in finish(find_problems(app, read_diagram(document)))] == [
-        says("methodInput", "address")
+        says("methodInput", "address"),
     ]
 
 

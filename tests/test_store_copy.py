@@ -181,8 +181,8 @@ def content(location: str) -> dict[str, Any]:
             "runs": [run(store.last_runs(id, limit=9)) for id in ids],
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
-            "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
             "addresses": run(store.addresses().list()),
+            "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
             "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
 

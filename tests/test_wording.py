@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.extrinsic import Extrinsic
-from scenarioctl.transactions.wording.calls import say_extrinsic, tell_call
+from scenarioctl.transactions.wording.calls import tell_call, tell_extrinsic
 from tests.conftest import BOB, BOB_HEX
 from tests.messages import Says, says
 
@@ -455,7 +455,7 @@ def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], be
         extensions=extension,
     )
 
-    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS, bundled_table)
+    sentence = tell_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS, bundled_table).sentence
 
     assert sentence == says("writes", "hi", beside)
 

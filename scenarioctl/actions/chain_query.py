@@ -150,7 +150,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     query = read_query(running.app, node)
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)
-    running.add_entry(STEP, node, chain=query.chain.name, tx=text, human=human)
+    running.add_entry(STEP.tx_type, node.id, chain=query.chain.name, tx=text, human=human)
     running.data.add(DATA, read_answer(text), node=node.id)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     running.say(f"Query of {query.chain.title} answered: {shown}")

@@ -26,6 +26,7 @@ from scenarioctl.model.jobs import (
 if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
+    from scenarioctl.model.calls import UnsignedTransaction
 
 #: Takes the lines of the run so far.
 OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
@@ -208,8 +209,8 @@ class Run:
 
     def add_entry(
         self,
-        step: "StepKind",
-        node: Node,
+        tx_type: str,
+        node: str,
         *,
         chain: str,
         tx: str,
@@ -224,12 +225,12 @@ class Run:
             MempoolDraft(
                 chain=chain,
                 amount=amount,
-                tx_type=step.tx_type,
+                tx_type=tx_type,
                 date=date,
                 tx=tx,
                 spec_version=spec_version,
                 expires=date + hours * 3600 * SECOND if hours else None,
-                node=node.id,
+                node=node,
                 human=human,
                 uuid=str(uuid4()),
             )
@@ -274,6 +275,10 @@ class Run:
             self._end(diagram, node, StepOutcome.FAILED, self.failure)
         return None
 
+    def _outline(self, diagram: Diagram, step: "StepKind", node: Node) -> tuple[str, str]:
+        """Return the chain and the raw amount of a step that can't be drafted, as far as they are known."""
+        return step.outline(self.app, diagram, node) if step.outline is not None else ("", "0")
+
     def _end(self, diagram: Diagram, node: Node, outcome: StepOutcome, output: str) -> None:
         """Keep what became of a step that ends now."""
         self.steps[node.id] = StepResult(
@@ -305,25 +310,41 @@ class Run:
     async def _draft(
         self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node, unfilled: Node
     ) -> None:
-        from scenarioctl.transactions.drafts import bare_extrinsic
-
         drafted = self._carried.add(unfilled, await draft(self.app, diagram, node, None))
+        transaction, way = drafted.transaction, drafted.dest_chain
+        await self._keep(
+            step.tx_type, node.id, transaction, amount=drafted.raw_amount, human=drafted.human, to=way
+        )
         if drafted.data is not None and step.data is not None:
             self.data.add(step.data, drafted.data, node=node.id)
             self._lost.pop(step.data.name, None)
-        transaction = drafted.transaction
+
+    async def _keep(
+        self,
+        tx_type: str,
+        node: str,
+        transaction: "UnsignedTransaction",
+        *,
+        amount: int,
+        human: str,
+        to: str = "",
+    ) -> None:
+        """Add *transaction* to the drafts, and what its signer should know to the log."""
+        from scenarioctl.transactions.drafts import bare_extrinsic
+
+        chain = transaction.chain
         self.add_entry(
-            step,
+            tx_type,
             node,
-            chain=drafted.source_chain,
-            amount=str(drafted.raw_amount),
-            human=drafted.human,
+            chain=chain,
+            amount=str(amount),
+            human=human,
             tx="0x" + bare_extrinsic(transaction.call_data).hex(),
             spec_version=transaction.spec_version,
         )
-        runtime = f"{transaction.chain} {transaction.spec_version}"
+        offline = ", built offline, not checked against a node" * transaction.offline
         self.say(
-            f"Drafted {drafted.human and f'{drafted.human}, '}{drafted.summary} for {runtime}{', built offline, not checked against a node' * transaction.offline}"
+            f"Drafted {human and f'{human}, '}{chain} > {tx_type} > {to or chain} for {chain} {transaction.spec_version}{offline}"
         )
         for sentence in transaction.notes:
             self.say(f"Note: {sentence}")
@@ -331,8 +352,8 @@ class Run:
             self.say(f"Warning: {sentence}")
 
     def _keep_failure(self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError) -> None:
-        chain, amount = step.outline(self.app, diagram, node) if step.outline is not None else ("", "0")
-        self.add_entry(step, node, chain=chain, amount=amount, tx=NO_TRANSACTION)
+        chain, amount = self._outline(diagram, step, node)
+        self.add_entry(step.tx_type, node.id, chain=chain, amount=amount, tx=NO_TRANSACTION)
         which = f"node {shorten(node.id)}: " if self._several else ""
         self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 

@@ -81,6 +81,11 @@ class SideText(NamedTuple):
         return group_digits(_join(self.amount, self.asset.short))
 
     @property
+    def said(self) -> str:
+        """The same in a sentence, with `?` for what is missing."""
+        return f"{self.amount} {self.asset.full}"
+
+    @property
     def full_tokens(self) -> str:
         """The same with what tells a look-alike from the asset it resembles."""
         return _join(self.amount, self.asset.full)

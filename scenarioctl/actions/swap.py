@@ -56,7 +56,7 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     exact = " (exact)" if options.get("exactMinimum") is True else ""
     slippage = one_line(options.get("slippage")) or "1"
     chain = name_chain(app, source.chain)
-    said = f"{source.amount} {source.asset.full} for {target.asset.full} on {chain.title or '?'}"
+    said = f"{source.said} for {target.asset.full} on {chain.title or '?'}"
     return Story(
         kind="Swap",
         sentence=f"{said}, at least {least}{exact}" if least else said,

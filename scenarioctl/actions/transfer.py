@@ -42,7 +42,7 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     beside = f" with a little {pays}" if pays else ""
     ends = name_chain(app, source.chain), name_chain(app, target.chain)
     origin, destination = (each.title or "?" for each in ends)
-    said = f"{source.amount} {source.asset.full} from {origin} to {destination}, for {target.address}"
+    said = f"{source.said} from {origin} to {destination}, for {target.address}"
     return Story(
         kind="Transfer",
         sentence=said + (f", with a little {pays} that pays the fee there" if pays else ""),

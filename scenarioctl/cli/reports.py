@@ -8,6 +8,7 @@ from typing import Any
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import (
     asked_for_json,
+    is_verbose,
     open_application,
     perform,
     print_answer,
@@ -48,15 +49,22 @@ def plain_command(
 def print_one(result: Any, plain: str, *, is_id: bool = False) -> None:
     """Print the value at *plain* of an answer; stderr says what its transaction does, and draws its check."""
     if "says" in result.answer:
-        show_meaning(result.answer["says"])
+        show_meaning(result.answer)
     show_check(result)
     print_answer(result, plain=plain, is_id=is_id)
 
 
-def show_meaning(says: str, *, printed: bool = False) -> None:
-    """Say on stderr what a transaction does, unless the answer is *printed* whole, or JSON, and no person looks."""
-    if not asked_for_json() and (not printed or sys.stderr.isatty()):
-        tell(f"What it does: {says}")
+def show_meaning(answer: Mapping[str, Any], *, printed: bool = False) -> None:
+    """Say on stderr what the transaction of *answer* does, unless that is *printed* whole, or JSON, and no person looks.
+
+    With --verbose, all payments of a batch are listed.
+    """
+    if asked_for_json() or (printed and not sys.stderr.isatty()):
+        return
+    tell(f"What it does: {answer['says']}")
+    if is_verbose():
+        for each in answer.get("payments", ()):
+            say(printable(f"  {each['amount']} to {each['account']}"))
 
 
 def show_check(result: Any) -> None:

@@ -24,7 +24,15 @@ from scenarioctl.cli.execution import (
     warn_or_refuse,
 )
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import brief_time, draw_facts, draw_table, dump_json, printable, say, short_time
+from scenarioctl.cli.output import (
+    brief_time,
+    draw_facts,
+    draw_table,
+    dump_json,
+    printable,
+    say,
+    short_time,
+)
 from scenarioctl.cli.pictures import preview
 from scenarioctl.cli.reports import plain_command, print_one, show_check, show_meaning
 from scenarioctl.errors import (
@@ -250,7 +258,7 @@ def build(every: bool, together: bool, **fields: Any) -> None:
     others = answer.get("transactions", [])
     for each in others[: None if every else 1] or [answer]:
         if "says" in each:
-            show_meaning(each["says"])
+            show_meaning(each)
     if not asked_for_json():
         if sys.stdout.isatty() and not fields["check"]:
             tell("To see the fees and what arrives, add --check --sender ADDRESS.")

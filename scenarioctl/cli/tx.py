@@ -98,7 +98,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 
         # What is too long for codes is refused before anything is shown.
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
-    show_meaning(result.answer["says"], printed=not structured and not qr)
+    show_meaning(result.answer, printed=not structured and not qr)
     if frames:
         from scenarioctl.cli.pictures import draw_codes, write_files
 

@@ -3,7 +3,7 @@
 An answer is a TypedDict, from which `server/schemas.py` makes its JSON schema.
 """
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 # Text of a certain form: `str` to the type checker; in the schema, text with these attributes.
 if TYPE_CHECKING:
@@ -49,6 +49,25 @@ class AmountAnswer(TypedDict):
     asset: str
     #: `1.5 DOT`; null if the asset's decimals are unknown.
     human: str | None
+
+
+class BatchPayment(TypedDict):
+    """A payment of a batch."""
+
+    account: str
+    #: In the smallest unit.
+    value: "Digits"
+    #: `1.5 DOT`
+    amount: str
+
+
+class Meaning(TypedDict):
+    """What a transaction does."""
+
+    #: In one sentence, as far as that is understood.
+    says: str
+    #: All payments of a batch of so many that the sentence only sums them up.
+    payments: NotRequired[list[BatchPayment]]
 
 
 class BoundAnswer(TypedDict, total=False):

@@ -16,6 +16,7 @@ from scenarioctl.model.request_fields import Address, Value
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.addresses import AccountFormat
     from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.account_balances import AssetHolding, Holdings
@@ -135,14 +136,7 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
             return accounts.pop(), chains
     written = format_of(address)
     account = written.parse(address, field="address")
-    chains = [
-        chain
-        for chain in app.registry.all()
-        if chain.account_format is written and chain.endpoints and not _is_test_network(chain)
-    ]
-    # The other parachains are asked where they are named: some of them answer rarely.
-    usual = [chain for chain in chains if not (chain.role == "parachain" and _is_built_in(chain))]
-    chains = usual or chains
+    chains = usual_chains(app, written)
     if not chains:
         raise InvalidRequest(
             field="address",
@@ -151,6 +145,18 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
             problem=f"has {len(account)} bytes, and no known chain has such accounts",
         )
     return account, chains
+
+
+def usual_chains(app: Application, written: "AccountFormat") -> list["Chain"]:
+    """Return the chains with accounts of that format that are asked where none is named."""
+    chains = [
+        chain
+        for chain in app.registry.all()
+        if chain.account_format is written and chain.endpoints and not _is_test_network(chain)
+    ]
+    # The other parachains are asked where they are named: some of them answer rarely.
+    usual = [chain for chain in chains if not (chain.role == "parachain" and _is_built_in(chain))]
+    return usual or chains
 
 
 def _is_test_network(chain: "Chain") -> bool:
@@ -192,7 +198,7 @@ def _describe(holding: "AssetHolding") -> BalanceRow:
             return None
         return {"value": str(raw), "human": None if asset.decimals is None else asset.amount(raw)}
 
-    return {
+    row: BalanceRow = {
         "chain": asset.chain,
         "asset": asset.id,
         "name": asset.display_name,
@@ -204,3 +210,4 @@ def _describe(holding: "AssetHolding") -> BalanceRow:
         "transferable_keep_alive": amount("transferable_keep_alive"),
         "reason": holding.reason or None,
     }
+    return row

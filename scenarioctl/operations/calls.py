@@ -7,7 +7,7 @@ from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.json_types import Hex
+from scenarioctl.model.json_types import Hex, Meaning
 from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
@@ -22,7 +22,7 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
     write_transaction,
 )
-from scenarioctl.operations.decoded_transactions import read_unsigned, say_transaction
+from scenarioctl.operations.decoded_transactions import explain_transaction, read_unsigned
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.extrinsic import Extrinsic
@@ -47,12 +47,10 @@ class BuildCall(CheckableFields):
     args: Annotated[Any, Value("ARG")] = ()
 
 
-class BuiltCall(RuntimeUsed, Checked):
+class BuiltCall(RuntimeUsed, Checked, Meaning):
     chain: str
     #: In the form of `output_format`.
     tx: "Hex"
-    #: What it does, in one sentence, as far as that is understood.
-    says: str
 
 
 async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
@@ -102,14 +100,14 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     return await answer_call(app, transaction, request, sender)
 
 
-async def say_written(
+async def explain_written(
     app: Application, transaction: "UnsignedTransaction", written: WrittenTransaction
-) -> str:
-    """Return what *transaction* does, with what a payload signs beside it, in one sentence."""
+) -> Meaning:
+    """Return what *transaction* does, with what a payload signs beside it."""
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)
     signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
-    return await read_aside(app, transaction.call_data, say_transaction, app, chain, table, signed)
+    return await read_aside(app, transaction.call_data, explain_transaction, app, chain, table, signed)
 
 
 async def answer_call(
@@ -126,7 +124,7 @@ async def answer_call(
         answer={
             "chain": chain.name,
             "tx": written.tx,
-            "says": await say_written(app, transaction, written),
+            **await explain_written(app, transaction, written),
             **runtime_used(transaction, offline=transaction.offline),
             **check,
         },

@@ -1,6 +1,6 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
@@ -272,42 +272,58 @@ async def _store_checked_flow(
     app: Application, request: CreateFlow, drawn: "DrawnFlow", diagram: Diagram, sender: bytes
 ) -> Result[CreatedFlow]:
     """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
+    checked = await check_steps(app, diagram, sender, drawn)
+    _judge(request, checked.warnings)
+    id = await store_document(app, diagram.document, diagram)
+    return Result(
+        answer={"result": id, "checks": checked.checks},
+        warnings=tuple(checked.warnings),
+        notes=(await note_created(app, id, diagram), *checked.notes),
+    )
+
+
+@dataclass(kw_only=True)
+class CheckedSteps:
+    """The checks of a scenario's transactions, and what is said beside them."""
+
+    checks: list[StepCheck] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+async def check_steps(
+    app: Application, diagram: Diagram, sender: bytes, drawn: "DrawnFlow | None" = None
+) -> CheckedSteps:
+    """Return the checks of all transactions of *diagram*, which must pass; steps are called as in the flow that was *drawn*."""
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each
     from scenarioctl.actions.placeholders import WaitsForData
 
-    checks: list[StepCheck] = []
-    notes, warnings = [], []
+    found = CheckedSteps()
     async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
         async for node, outcome in drafting:
-            name = drawn.place(node)
-            if isinstance(outcome, WaitsForData):
-                notes.append(f"{name} was not checked: {drawn.reason(node, outcome)}")
+            name = node if drawn is None else drawn.place(node)
+            if isinstance(outcome, WaitsForData) and drawn is not None:
+                found.notes.append(f"{name} was not checked: {drawn.reason(node, outcome)}")
                 continue
             try:
                 if isinstance(outcome, ScenarioctlError):
                     raise outcome
                 check = passed_check(outcome.transaction)
             except ScenarioctlError as error:
-                raise drawn.explain(node, error) from None
+                raise (error.within(name) if drawn is None else drawn.explain(node, error)) from None
             if "check" in check:
-                checks.append(
+                found.checks.append(
                     {"step": name, "node": outcome.node, "summary": outcome.summary, **check["check"]}
                 )
-            notes += [f"{name}: {note}" for note in outcome.transaction.notes]
-            warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
-    if not checks:
-        notes.append("nothing was checked: no step of this flow drafts a transaction now")
-    elif len(checks) > 1:
-        notes.append(CHECKED_ALONE)
-    _judge(request, warnings)
-    id = await store_document(app, diagram.document, diagram)
-    return Result(
-        answer={"result": id, "checks": checks},
-        warnings=tuple(warnings),
-        notes=(await note_created(app, id, diagram), *notes),
-    )
+            found.notes += [f"{name}: {note}" for note in outcome.transaction.notes]
+            found.warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
+    if not found.checks:
+        found.notes.append("nothing was checked: no step of this flow drafts a transaction now")
+    elif len(found.checks) > 1:
+        found.notes.append(CHECKED_ALONE)
+    return found
 
 
 def _judge(

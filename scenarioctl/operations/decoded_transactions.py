@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.model.json_types import Hex
+from scenarioctl.model.json_types import Hex, Meaning
 from scenarioctl.model.request_fields import ChainName, TransactionHex, Value
 from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
@@ -47,11 +47,9 @@ class _Signed(TypedDict, total=False):
     hash: "Hex"
 
 
-class DecodedTransaction(RuntimeUsed, _Signed):
+class DecodedTransaction(RuntimeUsed, _Signed, Meaning):
     chain: str
     form: TransactionForm
-    #: What it does, in one sentence, as far as that is understood.
-    says: str
     call: dict[str, Any]
     call_data: "Hex"
     call_hash: "Hex"
@@ -89,7 +87,7 @@ def _decode(
     answer: DecodedTransaction = {
         "chain": chain.name,
         "form": form,
-        "says": say_transaction(app, chain, table, extrinsic),
+        **explain_transaction(app, chain, table, extrinsic),
         "call": describe_call(table, chain, call, app.assets),
         "call_data": "0x" + call_data.hex(),
         "call_hash": "0x" + blake2b(call_data, digest_size=32).hexdigest(),
@@ -103,14 +101,29 @@ def say_transaction(
     app: Application, chain: "Chain", table: "RuntimeTable", transaction: "Extrinsic | Call"
 ) -> str:
     """Return what *transaction*, read by *table*, does on *chain* and, as far as their runtimes are known, on others."""
-    from scenarioctl.transactions.wording.calls import say_extrinsic, tell_call
+    return explain_transaction(app, chain, table, transaction)["says"]
+
+
+def explain_transaction(
+    app: Application, chain: "Chain", table: "RuntimeTable", transaction: "Extrinsic | Call"
+) -> Meaning:
+    """Return the same, with all payments of a batch that is only summed up."""
+    from scenarioctl.transactions.wording.calls import tell_call, tell_extrinsic
 
     def tables(other: "Chain") -> "RuntimeTable | None":
         return table if other.name == chain.name else app.known_runtime(other)
 
     if isinstance(transaction, Call):
-        return tell_call(transaction, chain, app.assets, tables).sentence
-    return say_extrinsic(transaction, chain, app.assets, tables)
+        story = tell_call(transaction, chain, app.assets, tables)
+    else:
+        story = tell_extrinsic(transaction, chain, app.assets, tables)
+    meaning: Meaning = {"says": story.sentence}
+    if story.payments:
+        meaning["payments"] = [
+            {"account": each.receiver, "value": str(each.value), "amount": each.amount(each.value)}
+            for each in story.payments
+        ]
+    return meaning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +141,10 @@ class FeeAsset(TypedDict):
     symbol: str
 
 
-class SigningPayloads(RuntimeUsed):
+class SigningPayloads(RuntimeUsed, Meaning):
     """The bytes that a sender signs, in the form of each kind of wallet."""
 
     chain: str
-    #: What the transaction does, in one sentence, as far as that is understood.
-    says: str
     #: What pays the fee; null if that depends on the account, and the chain didn't tell.
     fee_asset: FeeAsset | None
     payload: "Hex"
@@ -164,7 +175,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     made = await make_payload(app, chain, table, call_data, replace(request, fee_asset=named))
     options, payload = made.options, made.payload
     signed = Extrinsic(version=4, call=paid.call, extensions=made.extensions)
-    says = await read_aside(app, call_data, say_transaction, app, chain, table, signed)
+    meaning = await read_aside(app, call_data, explain_transaction, app, chain, table, signed)
     vault = b""
     if len(sender) == ACCOUNT_ID_32.length:
         vault = vault_payload(
@@ -173,7 +184,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     address = format_account(sender, chain.ss58_prefix)
     answer: SigningPayloads = {
         "chain": chain.name,
-        "says": says,
+        **meaning,
         "fee_asset": _describe_fee_asset(app, chain, paid.asset),
         "payload": "0x" + payload.payload.hex(),
         "bytes_to_sign": "0x" + payload.bytes_to_sign.hex(),

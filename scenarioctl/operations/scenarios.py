@@ -9,7 +9,15 @@ from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import read_diagram
-from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import (
+    BatchPayment,
+    CheckAnswer,
+    Hex,
+    Meaning,
+    ScenarioId,
+    Timestamp,
+    timestamp,
+)
 from scenarioctl.model.request_fields import (
     ChainName,
     OwnScenarioId,
@@ -87,10 +95,8 @@ class FullScenarioInfo(CheckableFields):
     yes: bool = False
 
 
-class DescribedTransaction(TypedDict):
+class DescribedTransaction(Meaning):
     tx: "Hex"
-    #: What it does, in one sentence.
-    says: str
     summary: str
     asset: str
     #: Whole tokens, as the scenario has it.
@@ -109,6 +115,7 @@ class StepTransaction(TypedDict, total=False):
     node: Required[str]
     tx: "Hex"
     says: str
+    payments: list[BatchPayment]
     summary: str
     asset: str
     amount: str
@@ -180,11 +187,12 @@ async def _describe(
     app: Application, drafted: "Drafted", written: WrittenTransaction
 ) -> DescribedTransaction:
     # Who only lists scenarios needs no codec.
-    from scenarioctl.operations.calls import say_written
+    from scenarioctl.operations.calls import explain_written
 
+    meaning = await explain_written(app, drafted.transaction, written)
     described: DescribedTransaction = {
         "tx": written.tx,
-        "says": await say_written(app, drafted.transaction, written),
+        "says": meaning["says"],
         "summary": drafted.summary,
         "asset": drafted.asset,
         "amount": drafted.amount,
@@ -193,6 +201,8 @@ async def _describe(
         "txtype": drafted.txtype,
         "spec_version": drafted.transaction.spec_version,
     }
+    if "payments" in meaning:
+        described["payments"] = meaning["payments"]
     if drafted.transaction.asked:
         described["asked"] = drafted.transaction.asked
     return described
@@ -210,7 +220,7 @@ async def _transaction_of(
             app, outcome, await write_transaction(app, outcome.transaction, request)
         )
     except ScenarioctlError as error:
-        return {"node": node, "error": str(error), "code": error.code}
+        return {"node": node, "error": error.statement, "code": error.code}
 
 
 async def _step_transaction(

@@ -199,7 +199,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "chain": "polkadot",
             "tx": "0x200400001468656c6c6f",
-            "says": "writes 'hello' to the history of polkadot",
+            "says": "writes 'hello' to the history of Polkadot",
             "spec_version": 2000000,
         },
     ),

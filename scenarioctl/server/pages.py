@@ -101,16 +101,20 @@ async def _readiness(context: ServerContext) -> tuple[bytes, str]:
             if not trouble:
                 await context.app.store.count_scenarios()
     except TimeoutError:
-        raise NotReady(f"the store did not answer within {_STORE_TIMEOUT:g} seconds") from None
+        raise _store_trouble(f"did not answer within {_STORE_TIMEOUT:g} seconds") from None
     except ScenarioctlError as error:
-        raise NotReady(f"the store does not answer: {error}") from None
+        raise _store_trouble(f"does not answer: {error}") from None
     if trouble:
-        raise NotReady(f"the store accepts no writes: {trouble}")
+        raise _store_trouble(f"accepts no writes: {trouble}")
     if context.worker is not None:
         silent = monotonic() - context.worker.last_beat
         if silent > _HEARTBEAT_TIMEOUT:
             raise NotReady(f"the worker has not responded for {silent:.0f} seconds")
     return encode({"status": "ready"}), JSON
+
+
+def _store_trouble(problem: str) -> NotReady:
+    return NotReady(f"the store {problem}", details={"field": "store"})
 
 
 async def _version(context: ServerContext) -> tuple[bytes, str]:

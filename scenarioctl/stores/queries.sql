@@ -104,12 +104,6 @@ SELECT (SELECT count(*) FROM sent_transactions WHERE {condition}), page.* FROM (
     SELECT {SENT_COLUMNS} FROM sent_transactions WHERE {condition} {behind} ORDER BY sent DESC, chain DESC, hash DESC LIMIT :limit
 ) AS page ON 1 = 1
 
--- LIST_SENT --
--- With the number of all in the first column; `format` says which, and behind which.
-SELECT (SELECT count(*) FROM sent_transactions WHERE {condition}), page.* FROM (SELECT 1) AS one LEFT JOIN (
-    SELECT {SENT_COLUMNS} FROM sent_transactions WHERE {condition} {behind} ORDER BY sent DESC, chain DESC, hash DESC LIMIT :limit
-) AS page ON 1 = 1
-
 -- CHANGE_SENT --
 UPDATE sent_transactions SET state = :state, searched = :searched, block = :block, block_number = :block_number,
     effects = :effects, revision = revision + 1

@@ -20,6 +20,7 @@ from scenarioctl.transactions.wording.phrases import (
     CallStory,
     GrantedRight,
     NoPhrase,
+    Payment,
     Phrases,
     Tables,
     Words,
@@ -63,10 +64,11 @@ def tell_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> C
     return phrases.story
 
 
-def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> str:
-    """Return what *extrinsic* does, and what its signer pays beside the plain fee."""
-    said = tell_call(extrinsic.call, chain, assets, tables).sentence
-    return ", with ".join((said, *say_payments(extrinsic.extensions, chain, assets)))
+def tell_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> CallStory:
+    """Return what *extrinsic* does; its sentence says too what its signer pays beside the plain fee."""
+    story = tell_call(extrinsic.call, chain, assets, tables)
+    story.sentence = ", with ".join((story.sentence, *say_payments(extrinsic.extensions, chain, assets)))
+    return story
 
 
 def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, ...]:
@@ -176,23 +178,13 @@ def _encoded(phrases: Phrases, value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Payment:
-    """A plain transfer to one account."""
-
-    value: int
-    receiver: str
-    #: The words for so much of its asset.
-    amount: Callable[[int], str]
-
-
-@dataclass(frozen=True, kw_only=True)
 class _SaidCall:
     """A call of a batch in words."""
 
     name: str
     text: str
     danger: Danger
-    payment: _Payment | None
+    payment: Payment | None
 
 
 def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
@@ -213,6 +205,7 @@ def _section(phrases: Phrases, danger: Danger, found: Sequence[_SaidCall]) -> li
         return counted(sorted(f"calls {each.name}" for each in alike))
     payments = [each.payment for each in alike if each.payment is not None]
     if len(payments) > _SHOWN:
+        phrases.story.payments += payments
         return [_sum_up(phrases, payments), *counted(each.text for each in alike if each.payment is None)]
     return counted(each.text for each in alike)
 
@@ -231,22 +224,22 @@ def _say_one(phrases: Phrases, call: Call) -> _SaidCall:
     return _SaidCall(name=f"{call.pallet}.{call.method}", text=text, danger=danger, payment=payment)
 
 
-def _read_payment(phrases: Phrases, call: Call) -> _Payment:
+def _read_payment(phrases: Phrases, call: Call) -> Payment:
     payment = kind_of_call(call).payment
     if payment is None:
         raise NoPhrase
     amount, receiver = payment
     field = re.split("[:,]", amount)[1]
-    return _Payment(
+    return Payment(
         value=call.args[field],
         receiver=phrases.account(call.args[receiver]),
         amount=lambda value: fill(phrases, f"{{{amount}}}", {**call.args, field: value}),
     )
 
 
-def _sum_up(phrases: Phrases, payments: Sequence[_Payment]) -> str:
+def _sum_up(phrases: Phrases, payments: Sequence[Payment]) -> str:
     """Return how much is paid of each asset, and the largest payments, those of each asset first."""
-    by_asset: dict[str, list[_Payment]] = {}
+    by_asset: dict[str, list[Payment]] = {}
     for payment in sorted(payments, key=lambda each: -each.value):
         by_asset.setdefault(payment.amount(0), []).append(payment)
     total = " and ".join(alike[0].amount(sum(each.value for each in alike)) for alike in by_asset.values())

@@ -36,6 +36,16 @@ class GrantedRight:
     accounts: frozenset[bytes]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """A plain transfer to one account."""
+
+    value: int
+    receiver: str
+    #: The words for so much of its asset.
+    amount: Callable[[int], str]
+
+
 @dataclass
 class CallStory:
     """What a call does, as far as that is understood; found while it is put into words."""
@@ -47,6 +57,8 @@ class CallStory:
     #: What is taken and given back later, without an event of it.
     deposits: list[str] = field(default_factory=list)
     worst: Danger = Danger.REMARK
+    #: The payments of batches that the sentence only sums up, in their order.
+    payments: "list[Payment]" = field(default_factory=list)
 
     def note(self, danger: Danger) -> None:
         self.worst = min(self.worst, danger)
