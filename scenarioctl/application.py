@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.pool import Pool
+    from scenarioctl.model.acting import Acting
     from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores.store import Store
@@ -133,6 +134,10 @@ class Application:
         self.wake: Callable[[], None] = _wake_no_worker
         #: Holds a place for costly work, with `async with`: a daemon has few of them for each client.
         self.costly: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+        #: Who acts for another account in what is drafted; None where its signer acts for themselves.
+        self.acting: Acting | None = None
+        #: Who signs what is drafted, as the request names them; empty where it doesn't.
+        self.signer = ""
         self.resources = Resources()
         self._clients: dict[str, Client] = {}
         #: Whether another application owns the resources and closes them.
@@ -250,6 +255,19 @@ class Application:
         view = object.__new__(Application)
         vars(view).update(vars(self), settings=settings, _clients={}, _is_view=True)
         return view
+
+    def acting_as(self, acting: "Acting | None", *, signer: str = "") -> "Application":
+        """Return a view of this application in which what is drafted is made as another account, or as the *signer* themselves."""
+        if acting == self.acting and signer in ("", self.signer):
+            return self
+        view = self._view(self.settings)
+        # The clients are one request's.
+        vars(view).update(acting=acting, signer=signer or self.signer, _clients=self._clients)
+        return view
+
+    def mover(self, sender: bytes) -> bytes:
+        """Return whose assets move in what is drafted and *sender* signs."""
+        return sender if self.acting is None else self.acting.account
 
     def chains_up(self) -> dict[str, bool]:
         """Return each chain that was asked, and whether it could be reached the last time."""

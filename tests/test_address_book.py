@@ -145,9 +145,11 @@ class TestCommands:
             "address": BOB_ADDRESS,
             "account": "0x" + BOB.hex(),
             "watched": True,
+            "acting": "",
+            "layers": [],
             "created": "",
         }
-        assert scenarioctl("address", "list").out == f"Bob\t{BOB_ADDRESS}\tyes\n"
+        assert scenarioctl("address", "list").out == f"Bob\t{BOB_ADDRESS}\tyes\t\n"
 
     def test_a_name_stands_for_its_address_and_the_answer_says_so(self, scenarioctl: Run) -> None:
         named = scenarioctl("--offline", *TRANSFER, "--to-address", "Bob")
@@ -202,7 +204,17 @@ def test_every_account_that_a_request_names_may_be_a_name() -> None:
         (row.operation, field.name)
         for row in ENDPOINTS
         for field in fields(find_handler(row.operation)[1])
-        if "address" in field.name or field.name in ("sender", "beneficiary", "receiver", "account")
+        if "address" in field.name
+        or field.name
+        in (
+            "sender",
+            "beneficiary",
+            "receiver",
+            "account",
+            "signatories",
+            "proxy_of",
+            "validators",
+        )
     }
     taken = {
         (row.operation, name) for row in ENDPOINTS for name in account_fields(find_handler(row.operation)[1])

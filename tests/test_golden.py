@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.actions.acting import act
+from scenarioctl.application import Application
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Registry
+from scenarioctl.config import load_settings
+from scenarioctl.model.acting import read_acting
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import Codec
@@ -31,6 +35,7 @@ from scenarioctl.transactions.transfer.routes import candidate_routes, find_rout
 from scenarioctl.transactions.transfer.xcm_calls import build_candidate, relayed_call
 
 from .conftest import DATA
+from .runner import finish
 
 Vector = dict[str, Any]
 
@@ -131,6 +136,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "metadata-digest": 8,
         "era": 20,
         "codec": 291,
+        "acting": 10,
     }
 
 
@@ -436,3 +442,15 @@ def test_the_vectors_need_only_committed_metadata() -> None:
 
     assert named <= index.keys()
     assert all(index[name]["source"].startswith(("npm ", "polkadot-api/polkadot-api:")) for name in named)
+
+
+@of_kind("acting")
+def test_a_call_as_another_account_is_the_one_that_polkadot_js_makes(vector: Vector) -> None:
+    table, chain = table_of(vector["metadata"]), REGISTRY.find(vector["chain"])
+    acting = read_acting({"name": "treasury", "layers": vector["layers"]}, field="as")
+    app = Application(load_settings({"offline": True}, {})).acting_as(acting, signer=vector["signer"])
+
+    made = finish(act(app, acting, chain, table, table.decode_call(from_hex(vector["inner"]))))
+
+    assert acting.account == from_hex(vector["account"])
+    assert_call(made.call, vector)

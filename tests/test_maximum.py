@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -208,6 +209,37 @@ def test_the_answer_has_the_number(network: FakeNetwork, scenarioctl: Run) -> No
     assert ended.out == "3.984\n"
 
 
+@pytest.mark.parametrize(
+    ("to", "flags", "taken"),
+    [
+        ("polkadot", (), DEPOSIT),
+        ("polkadot", ("--allow-death",), 0),
+        ("assetHub", (), DEPOSIT + DELIVERY),
+    ],
+    ids=["alive", "closed", "between chains"],
+)
+def test_who_signs_for_an_account_pays_the_fee_in_its_place(
+    network: FakeNetwork, scenarioctl: Run, to: str, flags: tuple[str, ...], taken: int
+) -> None:
+    vault = bytes([7] * 32)
+    relay = network.chains["polkadot"]
+    relay.store("System", "Account", vault, value=account(5 * DOT))
+    proxy = {"delegate": ALICE_KEY, "proxy_type": "Any", "delay": 0}
+    relay.store("Proxy", "Proxies", vault, value=[[proxy], 0])
+    config = ("--config", str(network.config))
+    assert scenarioctl(*config, "address", "add", "vault", "--proxy-of", f"0x{vault.hex()}").code == 0
+    line = ("--from", "polkadot", "--to", to, "--asset", "DOT", "--to-address", BOB, *flags)
+
+    ended = scenarioctl(
+        *(*config, "--json", "tx", "transfer", *line, "--amount", "max"),
+        *("--as", "vault", "--sender", ALICE),
+    )
+
+    answer = json.loads(ended.out)
+    assert Decimal(answer["maximum"]) * DOT == 5 * DOT - taken
+    assert says("amount max", "DOT", "the signer pays the fee") in ended.err.splitlines()
+
+
 def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
     line = ("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--destinationaddress", BOB)
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects()
@@ -378,7 +410,7 @@ def test_of_two_amounts_of_which_each_calls_for_the_other_the_smaller_is_taken(
     async def read(*_: Any) -> tuple[Any, str]:
         return SimpleNamespace(free=100, transferable=100, transferable_keep_alive=100), ""
 
-    async def cost(tried: TransferBuilder, _: bytes) -> int:
+    async def cost(tried: TransferBuilder, _: bytes, **_fee: bool) -> int:
         return 15 if 85 < tried.transfer.amount < 100 else 10
 
     monkeypatch.setattr(maximum_transfer, "_read_figures", read)

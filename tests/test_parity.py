@@ -44,6 +44,7 @@ LOCAL = {
 ONLY_ON_THE_LINE = {
     ("queries.query_chain", "watch"): "one request has one answer",
     ("queries.query_chain", "count"): "belongs to --watch",
+    ("addresses.add_address", "multisig"): "threshold and signatories in one",
     ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_mempool", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_log", "runs"): "runs another operation",
@@ -67,6 +68,8 @@ FILLED_IN = {
     ("job watch", "limit"): "it asks for every page",
     ("job watch", "after"): "it asks for every page",
     ("tx check", "unit"): "its amount is in whole tokens",
+    ("address add", "threshold"): "a part of --multisig",
+    ("address add", "signatories"): "a part of --multisig",
 }
 
 #: Parameters of a command that have another name in the request, and why.
@@ -75,6 +78,7 @@ RENAMED = {
     ("source", "url"): "the interface calls a share string a url",
     ("ids", "id"): "one request removes one scenario",
     ("file", "content"): "the option names a file, the field is its content",
+    ("csv_file", "lines"): "the argument names a file, the field is its content",
     ("path", "flow"): "the argument names a file, the field is its content",
     ("abi", "abiJson"): "the option names a file, the field is its content",
 }

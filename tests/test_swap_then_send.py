@@ -201,7 +201,7 @@ def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:
 
 
 def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
-    batch = finish(draft_together(stage.app, flow(stage, swap(), send())))
+    batch, _ = finish(draft_together(stage.app, flow(stage, swap(), send())))
 
     # Utility.batch_all (13, 2) of two calls.
     assert batch.call_data.hex() == "0d0208" + SWAP_TX.removeprefix("0xac04") + SEND_TX.removeprefix("0xac04")

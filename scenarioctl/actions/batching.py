@@ -15,48 +15,60 @@ from scenarioctl.model.checks import Check
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.diagram import Diagram
 
 
 async def draft_together(
     app: "Application", diagram: "Diagram", *, sender: bytes | None = None
-) -> UnsignedTransaction:
-    """Return one transaction that does what all steps of *diagram* draft, in their order: `Utility.batch_all`.
+) -> tuple[UnsignedTransaction, list[Drafted]]:
+    """Return one transaction that does what all steps of *diagram* draft, in their order (`Utility.batch_all`), and each of them.
 
     With a *sender* each step is checked for them, and then the batch as a whole; `check` has the verdict on the batch.
     InvalidRequest if a step does more than draft, if they draft on several chains, or if a step cannot draft.
     """
     _check_steps(diagram)
+    acting = app.acting or diagram.acting
     drafted: list[Drafted] = []
-    async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
+    # Who acts for another account makes the whole batch for them, and only that is checked.
+    steps = draft_each(
+        app.acting_as(None), diagram.acted_by(None), sender=None if acting is not None else sender
+    )
+    async with aclosing(steps) as drafting:
         async for node, outcome in drafting:
             if isinstance(outcome, ScenarioctlError):
                 raise type(outcome)(f"node {shorten(node)}: {outcome}") from None
             drafted.append(outcome)
     transactions = [each.transaction for each in drafted]
-    chains = list(dict.fromkeys(each.chain for each in transactions))
     if len(transactions) < 2:
         raise InvalidRequest(
             f"a batch needs at least two transactions, and this scenario drafts {len(transactions) or 'none'}"
         )
-    if len(chains) > 1:
-        raise InvalidRequest(
-            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(map(app.registry.title_of, chains))}: sign them one by one"
-        )
-    chain = app.registry.find(chains[0])
-    batch = await draft_batch(app, chain=chain, kind="batch-all", calls=[each.call for each in transactions])
+    chain = _find_chain(app, (each.chain for each in transactions))
+    calls = [each.call for each in transactions]
+    batch = await draft_batch(app.acting_as(acting), chain=chain, kind="batch-all", calls=calls)
     # Each step says more of its own call than is known of any call in a batch.
     batch = replace(
         batch,
         warnings=_counted((text for each in drafted for text in _warnings_in_batch(each)), batch.warnings),
         doubts=_counted(text for each in transactions for text in each.doubts),
-        notes=_counted(text for each in transactions for text in each.notes),
+        notes=(*batch.notes, *_counted(text for each in transactions for text in each.notes)),
         asked=min((each.asked for each in transactions if each.asked), default=0),
     )
     if sender is None:
-        return batch
+        return batch, drafted
     batch = await check_draft(app, batch, sender)
-    return replace(batch, check=doubt_steps(require_check(batch), drafted))
+    return replace(batch, check=doubt_steps(require_check(batch), drafted)), drafted
+
+
+def _find_chain(app: "Application", named: Iterable[str]) -> "Chain":
+    """Return the chain that all of these names are of; InvalidRequest if they are of several."""
+    chains = [app.registry.find(name) for name in dict.fromkeys(named)]
+    if len(chains) > 1:
+        raise InvalidRequest(
+            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(each.title for each in chains)}: sign them one by one"
+        )
+    return chains[0]
 
 
 def _counted(sentences: Iterable[str], of_all: Sequence[str] = ()) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ async def draft_carried(
     step = find_step(node)
     if step is None or step.draft is None:
         raise RuntimeError(f"{node.id} drafts no transaction")
+    app = app.acting_as(app.acting or carried.diagram.acting)
     drafted = await step.draft(app, carried.diagram, carried.fill(node), sender)
     if sender is not None:
         drafted = replace(drafted, transaction=await check_draft(app, drafted.transaction, sender))
@@ -165,7 +166,8 @@ async def _check_after(
         return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
     chain = app.registry.find(alone.chain)
     try:
-        batch = await draft_batch(app, chain=chain, kind="batch-all", calls=calls)
+        # They are made as whoever acts in it already.
+        batch = await draft_batch(app.acting_as(None), chain=chain, kind="batch-all", calls=calls)
     except InvalidRequest:
         return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
     check = require_check(await check_draft(app, batch, sender))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions import find_step
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.calls import ActedCall, UnsignedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -86,6 +86,9 @@ async def draft_transfer(
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_chains, check_route
 
     source, destination = transfer.source, transfer.destination
+    if app.acting is not None and sender is not None:
+        # What the signer signs is another call, which the chain runs as it would.
+        return await check_draft(app, await draft_transfer(app, transfer), sender, fee_asset)
     check_request(transfer)
     if sender is not None and not transfer.is_local:
         # A check may open a route for an asset that has none without it.
@@ -110,12 +113,12 @@ async def draft_transfer(
             app.client(source)
         known = _known_destination(app, transfer)
         draft = build_transfer(transfer, table, assets=app.assets, destination_table=known)
-        return _encode(app, source, table, draft)
+        return await encode_draft(app, source, table, draft)
     builder = _connect(app, transfer, table, fee_asset)
     if sender is None:
-        return _encode(app, source, table, await builder(app.client).build_accepted())
+        return await encode_draft(app, source, table, await builder(app.client).build_accepted())
     found = await _confirm_check(app, lambda clients: builder(clients).build_checked(sender))
-    return _with_check(_encode(app, source, table, found.answer[0]), found)
+    return _with_check(await encode_draft(app, source, table, found.answer[0]), found)
 
 
 def _connect(
@@ -178,9 +181,12 @@ async def maximum_of(
             "amount max can't be computed offline: it depends on the sender's balance and on fees",
             advice=app.settings.online_advice,
         )
+    mover, pays_fee = app.mover(sender), app.acting is None
     builder = _connect(app, transfer, await app.runtime(transfer.source), fee_asset)
     found = await confirm(
-        app.pool, lambda clients: find_maximum(builder(clients), sender), say=lambda maximum: maximum.note
+        app.pool,
+        lambda clients: find_maximum(builder(clients), mover, pays_fee=pays_fee),
+        say=lambda maximum: maximum.note,
     )
     return replace(found.agreed(), asked=found.asked, alone=found.alone)
 
@@ -377,8 +383,7 @@ async def draft_swap(
 ) -> UnsignedTransaction:
     """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `price_swap` says.
 
-    Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
-    to quote from.
+    Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain to quote from.
     """
     from scenarioctl.chains.confirmation import EndpointsDisagree, confirm, say_alone
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
@@ -396,12 +401,12 @@ async def draft_swap(
     async def build(terms: PricedSwap) -> UnsignedTransaction:
         table = await app.runtime(chain)
         draft = build_swap(replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table)
-        transaction = _encode(app, chain, table, draft)
+        transaction = await encode_draft(app, chain, table, draft)
         return replace(
             transaction,
             warnings=(*transaction.warnings, *terms.warnings),
             doubts=terms.doubts,
-            notes=terms.notes,
+            notes=(*transaction.notes, *terms.notes),
         )
 
     known = app.known_runtime(chain)
@@ -428,7 +433,7 @@ async def draft_swap(
             amount=amount,
             bounds=bounds,
             route=route,
-            sender=sender,
+            sender=None if sender is None else app.mover(sender),
         )
 
     try:
@@ -455,7 +460,7 @@ async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: 
     from scenarioctl.transactions.call_builder import build_remark
 
     draft = build_remark(text, plain=plain)
-    return _encode(app, chain, await app.runtime(chain), draft)
+    return await encode_draft(app, chain, await app.runtime(chain), draft)
 
 
 async def draft_call(
@@ -470,7 +475,7 @@ async def draft_call(
     from scenarioctl.transactions.call_builder import build_call
 
     table = await app.runtime(chain)
-    return _encode(app, chain, table, build_call(pallet, method, params, table))
+    return await encode_draft(app, chain, table, build_call(pallet, method, params, table))
 
 
 async def draft_claim(
@@ -481,7 +486,7 @@ async def draft_claim(
     from scenarioctl.transactions.transfer.xcm_calls import build_claim
 
     draft = Draft(call=build_claim(chain, pallet, assets, beneficiary))
-    return _encode(app, chain, await app.runtime(chain), draft)
+    return await encode_draft(app, chain, await app.runtime(chain), draft)
 
 
 async def draft_batch(
@@ -491,23 +496,38 @@ async def draft_batch(
     from scenarioctl.transactions.call_builder import build_batch
 
     table = await app.runtime(chain)
-    return _encode(app, chain, table, build_batch(kind, calls, table))
+    return await encode_draft(app, chain, table, build_batch(kind, calls, table))
 
 
-def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:
+async def encode_draft(
+    app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft"
+) -> UnsignedTransaction:
+    """Return the transaction of *draft*: what its sender signs, or what another one signs who acts for them."""
     from scenarioctl.transactions.drafts import check_length
 
-    call_data = table.encode_call(draft.call)
+    acted = await act_as(app, chain, table, draft.call)
+    call_data = table.encode_call(acted.call)
     check_length(len(call_data))
     return UnsignedTransaction(
         chain=chain.name,
-        call=draft.call,
+        call=acted.call,
         call_data=call_data,
         spec_version=table.spec_version,
         offline=app.settings.offline,
-        warnings=(*draft.warnings, *app.runtime_warnings(chain, table)),
+        warnings=(*draft.warnings, *acted.warnings, *app.runtime_warnings(chain, table)),
+        notes=acted.notes,
         unproven=draft.unproven,
     )
+
+
+async def act_as(app: "Application", chain: "Chain", table: "RuntimeTable", call: "Call") -> ActedCall:
+    """Return what the signer of *call* sends: the call itself, or what `acting.act` puts around it for whom *app* acts."""
+    if app.acting is None:
+        return ActedCall(call=call)
+    # Few act for others: nobody else loads it.
+    from scenarioctl.actions.acting import act
+
+    return await act(app, app.acting, chain, table, call)
 
 
 #: Drafts that are compared before other tasks of the event loop run.

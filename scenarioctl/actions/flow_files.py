@@ -19,8 +19,10 @@ from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, shorten, suggest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
+from scenarioctl.model.acting import read_acting
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
+    ACTING,
     Diagram,
     Node,
     check_depth,
@@ -213,7 +215,7 @@ def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
         if name in after:
             entry["after"] = [ids[source] for source in after[name]]
         entries.append(entry | rename(values[name], ids))
-    labels = {"name": diagram.name, "tags": list(diagram.tags)}
+    labels = {"name": diagram.name, "tags": list(diagram.tags), "as": diagram.document.get(ACTING)}
     return {key: value for key, value in labels.items() if value} | {"steps": entries}
 
 
@@ -261,7 +263,7 @@ MAX_BYTES = 1024 * 1024
 
 _ALWAYS = ("type", "id", "after")
 #: The keys of a flow.
-_TOP = ("name", "tags", "steps")
+_TOP = ("name", "tags", "as", "steps")
 #: Whole numbers below this are exact in JavaScript.
 _EXACT = 2**53
 
@@ -294,6 +296,8 @@ class Flow:
     steps: tuple[FlowStep, ...]
     order: tuple[int, ...]
     tags: tuple[str, ...] = ()
+    #: Who acts for another account in it: a name of the address book, or what `Acting.write` wrote; empty for nobody.
+    acting: object = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +363,11 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
         raise InvalidRequest(
             field="flow", problem="has no steps", expected="at least one: a [[steps]] table with its `type`"
         )
-    return replace(_read_steps(name, entries, mistakes), tags=tuple(tags))
+    acting = content.get("as", "")
+    with mistakes.checking(field="as"):
+        if not isinstance(acting, str):
+            read_acting(acting, field="flow.as")
+    return replace(_read_steps(name, entries, mistakes), tags=tuple(tags), acting=acting)
 
 
 def parse_flow(content: object, *, syntax: str = "toml") -> object:
@@ -555,7 +563,8 @@ def draw_flow(
             # The last box of a swap is the chain behind it.
             mark = f"{step.kind.box.type}_"
             names[step.id] = next(box for box in reversed(builder.drawn[drawn:]) if box.startswith(mark))
-    return DrawnFlow(document=label_document(builder.document(), name=flow.name, tags=flow.tags), steps=steps)
+    document = label_document(builder.document(), name=flow.name, tags=flow.tags)
+    return DrawnFlow(document=document | ({ACTING: flow.acting} if flow.acting else {}), steps=steps)
 
 
 def _draw_step(

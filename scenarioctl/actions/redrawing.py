@@ -7,7 +7,7 @@ from typing import Any
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.placeholders import rename
-from scenarioctl.model.diagram import Diagram, Node, label_document, read_diagram
+from scenarioctl.model.diagram import ACTING, Diagram, Node, label_document, read_diagram
 
 #: Keys of a node that say where it is.
 _PLACE = ("position", "positionAbsolute")
@@ -46,8 +46,9 @@ def keep_nodes(drawn: Diagram, former: Diagram) -> dict[str, Any]:
             for name, old in olds.items()
         }
         edges = formers
-    kept = {key: value for key, value in former.document.items() if key not in ("name", "tags")}
-    document = {**kept, "nodes": list(nodes.values()), "edges": list(edges.values())}
+    kept = {key: value for key, value in former.document.items() if key not in ("name", "tags", ACTING)}
+    acting = {key: value for key, value in drawn.document.items() if key == ACTING}
+    document = {**acting, **kept, "nodes": list(nodes.values()), "edges": list(edges.values())}
     return label_document(document, name=drawn.name, tags=drawn.tags)
 
 
@@ -82,6 +83,8 @@ def is_alike(document: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two diagrams with the same ids say the same, wherever their nodes are."""
     first, second = read_diagram(document), read_diagram(other)
     if (first.name, first.tags) != (second.name, second.tags):
+        return False
+    if document.get(ACTING) != other.get(ACTING):
         return False
     if sorted((edge.source, edge.target) for edge in first.edges) != sorted(
         (edge.source, edge.target) for edge in second.edges

@@ -115,6 +115,7 @@ class Run:
 
         try:
             nodes = self._diagram.in_order()
+            self.app = self.app.acting_as(self._diagram.acting)
         except ScenarioctlError as error:
             self._fail(f"The scenario cannot be run: {error}", error)
             return None

@@ -12,7 +12,7 @@ from scenarioctl.cli.execution import emit, perform, print_answer, print_table
 from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, printable, say
 from scenarioctl.errors import ChainUnreachable, closest
-from scenarioctl.model.amounts import to_whole
+from scenarioctl.model.amounts import read_number, to_whole
 from scenarioctl.operations.outcomes import OUTCOMES
 
 
@@ -214,11 +214,27 @@ def show_address(address: str) -> None:
     "add",
     operation="addresses.add_address",
     arguments=("name", "address"),
+    without=("threshold", "signatories"),
     example='scenarioctl address add "Cold wallet" 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --watch',
 )
-def add_address(**fields: Any) -> None:
+@click.option(
+    "--multisig",
+    nargs=2,
+    metavar="N ADDRESS,ADDRESS...",
+    help="It is a multisig of these accounts, addresses or names, of which N must approve what it does.",
+)
+def add_address(multisig: tuple[str, str] | None, **fields: Any) -> None:
+    if multisig is not None:
+        threshold, members = multisig
+        fields["threshold"] = read_number(threshold, field="multisig", kind="how many must approve")
+        fields["signatories"] = tuple(each.strip() for each in members.split(",") if each.strip())
     answer = perform(**fields).answer
-    emit(answer, lambda: click.echo(f"Added {printable(answer['name'])}: {answer['address']}"))
+    emit(answer, lambda: click.echo(f"Added {printable(answer['name'])}: {_who(answer)}"))
+
+
+def _who(row: Mapping[str, Any]) -> str:
+    """Return the address of a row of the address book, and who acts for it."""
+    return f"{row['address']}{row['acting'] and ', ' + printable(row['acting'])}"
 
 
 @address.command("list", operation="addresses.list_addresses")
@@ -226,8 +242,11 @@ def list_addresses() -> None:
     answer = perform().answer
     print_table(
         answer,
-        ("name", "address", "watched"),
-        ((row["name"], row["address"], _yes(row["watched"])) for row in answer["addresses"]),
+        ("name", "address", "watched", "acting"),
+        (
+            (row["name"], row["address"], _yes(row["watched"]), printable(row["acting"]))
+            for row in answer["addresses"]
+        ),
     )
 
 

@@ -185,6 +185,9 @@ def show(**fields: Any) -> None:
         answer = view.answer
         facts = {name: answer[name] for name in ("id", "name", "summary") if answer.get(name)}
         facts["created"] = short_time(answer["created"])
+        if acting := answer.get("acting"):
+            signer = f"; {acting['signer']} signs" if acting["signer"] else ""
+            facts["made as"] = f"{acting['name']}, {acting['address']}: {acting['acting']}{signer}"
         draw_facts(facts | ({"tags": _label(answer["tags"])} if answer.get("tags") else {}))
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])

@@ -21,6 +21,15 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ActedCall:
+    """What a signer signs so that an account makes a call, and what to say of it."""
+
+    call: Call
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnsignedTransaction:
     """A call encoded for one runtime, with warnings and notes for its signer."""
 

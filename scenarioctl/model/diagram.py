@@ -6,11 +6,12 @@ views into it.
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, TooLarge, shorten
+from scenarioctl.model.acting import Acting, read_acting
 
 #: Limits of a diagram.  The largest one seen has 40 nodes and nests 9 levels.
 MAX_NODES = 10_000
@@ -25,6 +26,9 @@ MAX_NAME = 200
 #: Tags of a diagram, and characters of a tag.
 MAX_TAGS = 20
 MAX_TAG = 50
+
+#: The key of a document that says who acts for another account in it.
+ACTING = "actingAs"
 
 #: Nodes that are searched for a neighbor: in a hostile diagram each of 10 000 nodes could search all others.
 _NEARBY = 256
@@ -107,6 +111,18 @@ class Diagram:
         if not isinstance(tags, list):
             return ()
         return tuple(sorted({tag for tag in tags if is_tag(tag)})[:MAX_TAGS])
+
+    @cached_property
+    def acting(self) -> Acting | None:
+        """Who acts for another account in all its transactions; None where signers act for themselves."""
+        given = self.document.get(ACTING)
+        return None if given is None else read_acting(given, field=ACTING)
+
+    def acted_by(self, acting: Acting | None) -> "Diagram":
+        """Return this diagram with another one acting, or nobody."""
+        rest = {key: value for key, value in self.document.items() if key != ACTING}
+        document = rest if acting is None else {ACTING: acting.write()} | rest
+        return replace(self, document=document)
 
     def in_order(self) -> tuple[Node, ...]:
         """Return the nodes as the edges order them, ties by position in the file.

@@ -1,7 +1,9 @@
 """Addresses with names: what an entry of the address book is, and which names protect from a mix-up."""
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 
@@ -25,6 +27,8 @@ class NamedAddress:
     address: str
     #: Whether it is one's own, whose balances are shown.
     watched: bool = False
+    #: What goes around its calls so that others make them, as `Acting.write` writes its layers; empty for an account whose key signs.
+    layers: tuple[Mapping[str, Any], ...] = ()
     #: When it was added, in nanoseconds since 1970.
     created: int
 

@@ -92,6 +92,8 @@ Receiver = Annotated[
         spellings=("--receiver", "--destination-address", "--destinationaddress"),
     ),
 ]
+#: Who acts for another account: the name of a multisig or of a proxied account in the address book.
+ActingName = Annotated[str, Value("NAME", complete="ADDRESS", public="as", option="--as", rare=True)]
 _CALLED = ("scenario", "id", "job")
 ScenarioName = Annotated[str, Value("ID", is_stored=True, called=_CALLED)]
 JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=_CALLED)]

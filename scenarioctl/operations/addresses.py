@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import NotFound, meant
+from scenarioctl.errors import InvalidRequest, NotFound, meant
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.model.named_addresses import NamedAddress, read_name
+from scenarioctl.model.named_addresses import NamedAddress, normalized, read_name
 from scenarioctl.model.request_fields import Address, Value
 from scenarioctl.operations.results import Done, Result
 
 if TYPE_CHECKING:
+    from scenarioctl.model.acting import Layer
     from scenarioctl.transactions.keyless_accounts import AccountKind
 
 __all__ = ["add_address", "list_addresses", "remove_address", "show_address"]
@@ -139,15 +140,26 @@ _Name = Annotated[str, Value("NAME", complete="ADDRESS")]
 class AddAddress:
     """Give an account a name in the address book, or change whether the account of that name is watched.
 
-    A name goes wherever an address goes. It means one account, and an account has one name.
+    A name goes wherever an address goes. It means one account, and an account has one name. Of a multisig, or an account that has
+    proxies, the book also keeps who acts for it: a transaction is made as that account with `as`, its name.
     """
 
     #: 1 to 60 characters; not one that is easily confused with another name, or with an address.
     name: _Name
-    #: SS58 with any prefix, or 0x hex of 32 or 20 bytes.
-    address: str
-    #: It is an account of your own.
+    #: SS58 with any prefix, or 0x hex of 32 or 20 bytes. That of a multisig is computed.
+    address: str = ""
+    #: It is an account of your own: its balances are shown on the page.
     watch: bool = False
+    #: It is a multisig: so many of its signatories must approve what it does.
+    threshold: Annotated[int | None, Value("N", least=1, most=100)] = None
+    #: The signatories of the multisig: their addresses, or names of the address book.
+    signatories: Annotated[tuple[str, ...], Value("ADDRESS", is_account=True)] = ()
+    #: It is this account, a pure proxy or any other, and proxies act for it.
+    proxy_of: Address = ""
+    #: The type of proxy that acts for it, like Any or NonTransfer. Default: any that lets the call through.
+    type: str = ""
+    #: Who is its proxy, or a signatory of it, is itself one of the address book for whom others act: the name of that multisig.
+    through: Annotated[str, Value("NAME", complete="ADDRESS")] = ""
 
 
 class AddressRow(TypedDict):
@@ -157,21 +169,45 @@ class AddressRow(TypedDict):
     #: The public key or account id of 32 bytes, or the account of 20: the same for all its spellings.
     account: Hex
     watched: bool
+    #: Who acts for it, in words; empty if its own key signs.
+    acting: str
+    #: The same as data, what goes around its calls: `threshold` and `signatories`, or `proxy_of` and `type`, innermost first.
+    layers: list[dict[str, Any]]
     #: When it was added.
     created: Timestamp
 
 
 async def add_address(app: Application, request: AddAddress) -> Result[AddressRow]:
     from scenarioctl.chains.addresses import parse_any_account
+    from scenarioctl.operations.acting_accounts import write_address
     from scenarioctl.transactions.keyless_accounts import kind_of
 
     name = read_name(request.name)
-    account, _ = parse_any_account(request.address, field="address")
+    book = await app.store.addresses().list()
+    layers = _read_layers(request, book)
+    address = request.address.strip() or (write_address(layers) if layers else "")
+    if not address:
+        raise InvalidRequest(
+            field="address",
+            problem="is missing",
+            expected="an address, a multisig, or the account that has proxies",
+        )
+    account, _ = parse_any_account(address, field="address")
+    if layers and account != layers[0].account:
+        raise InvalidRequest(
+            field="address",
+            value=request.address,
+            limit=80,
+            problem=f"is another account than {write_address(layers)}, which that makes: omit it",
+        )
+    known = next((each for each in book if (each.name, each.account) == (name, "0x" + account.hex())), None)
     entry = NamedAddress(
         name=name,
         account="0x" + account.hex(),
-        address=request.address.strip(),
+        address=address,
         watched=request.watch,
+        # Whether it is watched may change alone.
+        layers=tuple(each.write() for each in layers) or (known.layers if known is not None else ()),
         created=app.clock(),
     )
     await app.store.addresses().put(entry)
@@ -179,7 +215,28 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
     notes = (
         (f"Nobody can sign for this account: it is {_describe(app, kind, ())}.",) if kind.is_keyless else ()
     )
-    return Result(answer=_row(entry), notes=notes)
+    return Result(answer=_row(entry, book), notes=notes)
+
+
+def _read_layers(request: AddAddress, book: "Sequence[NamedAddress]") -> "tuple[Layer, ...]":
+    from scenarioctl.operations.acting_accounts import read_layers
+
+    known = {each.name: each for each in book if each.layers}
+    through = normalized(request.through)
+    if through and through not in known:
+        raise InvalidRequest(
+            field="through",
+            value=request.through,
+            problem="is not in the address book as a multisig or an account with proxies",
+            known=list(known) or None,
+        )
+    return read_layers(
+        threshold=request.threshold,
+        signatories=request.signatories,
+        proxy_of=request.proxy_of,
+        type=request.type.strip(),
+        through=known.get(through),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +250,7 @@ class AddressList(TypedDict):
 
 async def list_addresses(app: Application, request: ListAddresses) -> Result[AddressList]:  # noqa: ARG001
     book = await app.store.addresses().list()
-    return Result(answer={"addresses": [_row(each) for each in book]})
+    return Result(answer={"addresses": [_row(each, book) for each in book]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,11 +274,15 @@ async def remove_address(app: Application, request: RemoveAddress) -> Result[Don
     return Result(answer={"success": True, "result": f"Removed {name}"})
 
 
-def _row(entry: NamedAddress) -> AddressRow:
+def _row(entry: NamedAddress, book: Sequence[NamedAddress]) -> AddressRow:
+    from scenarioctl.operations.acting_accounts import describe_layers
+
     return {
         "name": entry.name,
         "address": entry.address,
         "account": entry.account,
         "watched": entry.watched,
+        "acting": describe_layers(entry.layers, {each.account: each.name for each in book}),
+        "layers": [dict(each) for each in entry.layers],
         "created": timestamp(entry.created),
     }

@@ -12,7 +12,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, s
 from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
-from scenarioctl.model.request_fields import Address, AssetName, Count, Hash, Value
+from scenarioctl.model.request_fields import ActingName, Address, AssetName, Count, Hash, Value
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -64,6 +64,8 @@ class SignerFields:
 class TransactionFields(SignerFields):
     """Fields of every operation that answers with a transaction."""
 
+    #: Make it as this account of the address book, a multisig or one that has proxies; `sender` signs.
+    acting: ActingName = ""
     #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what the sender signs).
     output_format: Annotated[str, Value("FORM", OUTPUT_FORMATS)] = "extrinsic"
 
@@ -157,7 +159,7 @@ def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
     form = read_choice(request.output_format, field="output_format", choices=OUTPUT_FORMATS)
     for each in () if form == "payload" else fields(SignerFields):
         value = getattr(request, each.name)
-        if value in (each.default, None, "") or (each.name == "sender" and by_sender):
+        if value in (each.default, None, "") or (each.name == "sender" and (by_sender or request.acting)):
             continue
         is_checked = each.name in ("sender", "fee_asset")
         if is_checked and request.check:
@@ -438,8 +440,10 @@ class CreationFields(LabelFields):
 
     #: Simulate it for `sender` on every chain it touches, and create it only if it passes.
     check: bool = False
-    #: Account that will sign, for `check`: SS58 or 0x public key.
+    #: Account that will sign, for `check`, or of a multisig: SS58 or 0x public key.
     sender: Address = ""
+    #: All its transactions are made as this account of the address book, a multisig or one that has proxies.
+    acting: ActingName = ""
     #: Refuse to create it if there is a warning.
     strict: bool = False
 

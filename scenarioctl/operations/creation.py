@@ -100,7 +100,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         transfer = await maximize(app, transfer, signer, allow_death=closing)
     else:
         check_death(request.allow_death, transfer.source, transfer.destination)
-    diagram = add_labels(draw_alone(app, transfer), request)
+    diagram = add_labels(app, draw_alone(app, transfer), request)
     if transfer.has_placeholder:
         _read_single(diagram.document)
     created = await _store_drafted(
@@ -147,7 +147,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     document = draw_single(app, "swap", **values_of(request))
-    diagram = add_labels(_read_single(document), request)
+    diagram = add_labels(app, _read_single(document), request)
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
@@ -198,7 +198,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
 
     document = draw_single(app, "Remark", **values_of(request))
     sender = check_sender(request.check, request.sender)
-    diagram = add_labels(_read_single(document), request)
+    diagram = add_labels(app, _read_single(document), request)
 
     async def draft(view: Application) -> "UnsignedTransaction":
         return (await draft_first(view, diagram, sender=sender)).transaction
@@ -223,7 +223,7 @@ async def create_query(app: Application, request: CreateQuery) -> Result[Created
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "chainQuery", **values_of(request))
-    return await _store(app, add_labels(_read_single(document), request))
+    return await _store(app, add_labels(app, _read_single(document), request))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,8 +253,8 @@ async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFl
     sender = check_sender(request.check, request.sender)
     flow = await open_flow(app, request.flow, syntax=request.syntax, checked=sender is not None)
     drawn, diagram = flow.drawn, flow.diagram
-    if request.name or request.tags:
-        diagram = await app.aside(add_labels, diagram, request)
+    if request.name or request.tags or request.acting:
+        diagram = await app.aside(add_labels, app, diagram, request)
     if sender is None:
         _judge(request, flow.warnings)
         id = await store_document(app, diagram.document, diagram)

@@ -39,15 +39,16 @@ class BatchedScenario(BuiltCall):
 async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
     from scenarioctl.actions.batching import draft_together
 
-    check_form(request)
+    check_form(request, by_sender=True)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
-    transaction = await draft_together(app, diagram, sender=sender)
+    check_form(request, by_sender=diagram.acting is not None)
+    transaction, drafted = await draft_together(app, diagram, sender=sender)
     # It is checked already, each step alone too.
     result = await answer_call(app, transaction, request, None)
     return Result(
-        answer={**result.answer, "count": len(transaction.call.args["calls"])},
+        answer={**result.answer, "count": len(drafted)},
         notes=result.notes,
         warnings=(*result.warnings, *await warn_of_scenario(app, request.id)),
     )

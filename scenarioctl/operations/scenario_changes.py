@@ -11,6 +11,7 @@ from scenarioctl.errors import Conflict, InvalidRequest, TooLarge
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
+    ACTING,
     MAX_NAME,
     Diagram,
     label_document,
@@ -324,6 +325,8 @@ async def _judge(
 ) -> tuple[Document, tuple[str, ...], tuple[str, ...]]:
     """Return the new document, notes and warnings; the former document if it says the same."""
     labels: dict[str, Any] = {"name": former.name, "tags": list(former.tags)}
+    # An editor that doesn't know of it must not change whose money moves.
+    labels[ACTING if "nodes" in content else "as"] = former.document.get(ACTING)
     content |= {key: value for key, value in labels.items() if value and key not in content}
     if "nodes" in content:
         from scenarioctl.actions.problems import find_problems

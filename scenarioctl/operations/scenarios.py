@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.diagram import read_diagram
+from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import (
     BatchPayment,
     CheckAnswer,
@@ -147,10 +147,11 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.drafting import draft_each, draft_first
 
-    check_form(request)
+    check_form(request, by_sender=True)
     sender = check_sender(request.check, request.sender)
     refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
+    check_form(request, by_sender=diagram.acting is not None)
     carried = CarriedData(diagram)
     first = await draft_first(app, diagram, step=request.step, sender=sender, carried=carried)
     transaction = first.transaction
@@ -355,7 +356,24 @@ class StepProblem(TypedDict):
     waiting: NotRequired[Literal[True]]
 
 
-class ScenarioDetails(_MaybeLabeled):
+class ActingDetails(TypedDict):
+    """The account as which a scenario's transactions are made."""
+
+    name: str
+    address: str
+    #: Who acts for it, in words, and as the address book has it.
+    acting: str
+    layers: list[dict[str, Any]]
+    #: Who signs what its job drafts, as it was given; empty if anyone entitled can.
+    signer: str
+
+
+class _MaybeActing(TypedDict):
+    #: The multisig or the account with proxies that makes its transactions; absent if the signer's own account does.
+    acting: NotRequired[ActingDetails]
+
+
+class ScenarioDetails(_MaybeLabeled, _MaybeActing):
     id: "ScenarioId"
     #: In words: `1.5 DOT · Polkadot → Asset Hub`.
     title: str
@@ -409,8 +427,32 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
             "edges": [{"source": edge.source, "target": edge.target} for edge in diagram.edges],
             "problems": found,
             "sent": (await read_sent(app, {stored.id: stored.updated})).get(stored.id, []),
+            **await _acting_of(app, diagram),
         }
     )
+
+
+async def _acting_of(app: Application, diagram: Diagram) -> "_MaybeActing":
+    from scenarioctl.operations.acting_accounts import describe_layers, write_address
+
+    try:
+        acting = diagram.acting
+    except InvalidRequest:
+        # Its transactions are refused with the reason.
+        return {}
+    if acting is None:
+        return {}
+    layers = [each.write() for each in acting.layers]
+    names = {each.account: each.name for each in await app.store.addresses().list()}
+    return {
+        "acting": {
+            "name": acting.name,
+            "address": write_address(acting.layers),
+            "acting": describe_layers(layers, names),
+            "layers": layers,
+            "signer": acting.signer,
+        }
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict
+from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.documents import canonical_json
-from scenarioctl.model.diagram import Diagram, label_document, read_diagram, read_name, read_tags
+from scenarioctl.model.acting import Acting, ProxyLayer
+from scenarioctl.model.diagram import ACTING, Diagram, label_document, read_diagram, read_name, read_tags
+from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.built_transactions import LabelFields
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import check_storable
@@ -62,12 +64,25 @@ def read_label(value: object) -> str:
     return check_storable(" ".join(read_name(value, field="name").split()), field="name")
 
 
-def add_labels(diagram: Diagram, labels: LabelFields) -> Diagram:
-    """Return *diagram* with the name in *labels*, if there is one, and with their tags beside its own."""
+def add_labels(app: Application, diagram: Diagram, labels: LabelFields) -> Diagram:
+    """Return *diagram* with the name in *labels*, if there is one, with their tags beside its own, and made as who *app* acts for."""
+    if app.acting is not None:
+        diagram = diagram.acted_by(kept_acting(app, app.acting))
     if not (labels.name or labels.tags):
         return diagram
     name, tags = read_label(labels.name), read_tags([*diagram.tags, *labels.tags], field="tags")
     return read_diagram(label_document(diagram.document, name=name or diagram.name, tags=tags))
+
+
+def kept_acting(app: Application, acting: Acting) -> Acting:
+    """Return *acting* as a scenario keeps it: with the signatory who signs, since each of them signs something else."""
+    if isinstance(acting.layers[-1], ProxyLayer):
+        return acting
+    if not (signer := app.signer or acting.signer):
+        raise InvalidRequest(
+            field="sender", problem="is missing", expected=f"the signatory of {acting.name} who will sign"
+        )
+    return replace(acting, signer=signer)
 
 
 def _pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:
@@ -170,6 +185,9 @@ async def open_flow(app: Application, content: object, *, syntax: str, checked: 
 
     is_small = isinstance(content, str) and len(content) <= _AT_ONCE
     drawn, diagram = draw() if is_small else await app.aside(draw)
+    if (named := diagram.document.get(ACTING)) is not None:
+        acting = await find_acting(app, named, field="flow.as")
+        diagram = diagram.acted_by(kept_acting(app, acting))
     problems, drafted = await judge(app.unconnected(), diagram)
     opening = [problem for problem in problems if checked and problem.opens_by_check]
     for problem in problems:

@@ -26,8 +26,18 @@ async def perform(
     """Return what *handler* returns for *request*, with the ids and addresses that the names in the request stand for."""
     changed, ids = await _resolve(app, request)
     changed, notes = await _resolve_accounts(app, changed)
-    result = await handler(app, changed)
+    result = await handler(await _act(app, changed), changed)
     return replace(result, ids=ids or result.ids, notes=(*notes, *result.notes)) if ids or notes else result
+
+
+async def _act(app: Application, request: R) -> Application:
+    """Return *app* as who signs by *request*, and as the account that they act for."""
+    acting, signer = getattr(request, "acting", ""), str(getattr(request, "sender", "") or "")
+    if not acting:
+        return app.acting_as(None, signer=signer) if signer else app
+    from scenarioctl.operations.acting_accounts import find_acting
+
+    return app.acting_as(await find_acting(app, acting, field="as"), signer=signer)
 
 
 async def find_scenario(app: Application, text: str, *, field: str) -> str:

@@ -8,6 +8,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.model.request_fields import (
+    ActingName,
     Address,
     AssetName,
     ChainName,
@@ -41,6 +42,8 @@ UNITS = ("raw", "tokens")
 class CheckTransaction(UnstoredTransferFields):
     """Try a transaction on every chain that it touches, for the account that will sign it."""
 
+    #: It is made as this account of the address book, a multisig or one that has proxies.
+    acting: ActingName = ""
     #: 0x hex of an unsigned extrinsic or of call data, in place of a transfer.
     tx: TransactionHex = ""
     #: Chain of `tx`.
@@ -144,7 +147,7 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
 
 
 async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
-    from scenarioctl.actions.drafting import check_draft
+    from scenarioctl.actions.drafting import act_as, check_draft
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.decoded_transactions import read_unsigned
 
@@ -156,15 +159,17 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
     table = await app.client(chain).table()
     call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
     named: Asset | None = None
-    warnings: tuple[str, ...] = ()
+    acted = await act_as(app, chain, table, call)
+    call, warnings = acted.call, acted.warnings
     if request.fee_asset != "":
         paid = await choose_fee_asset(app, chain, table, call, fee_asset=request.fee_asset, sender=sender)
-        call, named, warnings = paid.call, paid.named, paid.warnings
+        call, named, warnings = paid.call, paid.named, (*warnings, *paid.warnings)
     transaction = UnsignedTransaction(
         chain=chain.name,
         call=call,
         call_data=table.encode_call(call),
         spec_version=table.spec_version,
+        notes=acted.notes,
         warnings=warnings,
     )
     return await check_draft(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, NotFound, shorten
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.jobs import NO_TRANSACTION
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.model.request_fields import (
+    ActingName,
     ChainName,
     DraftNumber,
     JobName,
@@ -92,6 +92,9 @@ class TransactionSource(SignerFields):
     tx: TransactionHex = ""
     #: Chain of `tx`. A scenario and a draft have their own.
     chain: ChainName = ""
+    #: Make `tx`, or the transaction of `scenario`, as this account of the address book, a multisig or one that has proxies;
+    #: `sender` signs.
+    acting: ActingName = ""
     #: Id of a stored scenario that drafts the transaction.
     scenario: ScenarioName = ""
     #: Which transaction of the scenario (default the first): its number, counted from 1, or the id of its node.
@@ -141,11 +144,18 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
     if request.scenario:
         return await _from_scenario(app, request)
     if request.job:
+        if request.acting:
+            raise InvalidRequest(
+                field="as",
+                value=request.acting,
+                problem="cannot be combined with job, whose drafts are made as its scenario says: omit it",
+            )
         return await _from_job(app, request)
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
         raise InvalidRequest(field="chain", problem="is missing", expected="the chain that tx is for")
-    return await _read(app, app.registry.find(request.chain), data)
+    chain = app.registry.find(request.chain)
+    return await _act(app, await _read(app, chain, data))
 
 
 async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
@@ -155,6 +165,24 @@ async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
     call, call_data = await read_aside(app, data, read_unsigned, table, chain, data)
     warnings = app.runtime_warnings(chain, table)
     return Unsigned(chain=chain, table=table, call=call, call_data=call_data, warnings=warnings)
+
+
+async def _act(app: Application, unsigned: Unsigned) -> Unsigned:
+    """Return *unsigned* as its signer sends it, if they act for another account."""
+    if app.acting is None:
+        return unsigned
+    from dataclasses import replace
+
+    from scenarioctl.actions.drafting import act_as
+
+    acted = await act_as(app, unsigned.chain, unsigned.table, unsigned.call)
+    return replace(
+        unsigned,
+        call=acted.call,
+        call_data=unsigned.table.encode_call(acted.call),
+        notes=(*unsigned.notes, *acted.notes),
+        warnings=(*unsigned.warnings, *acted.warnings),
+    )
 
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
@@ -171,12 +199,16 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
         table=await app.runtime(chain),
         call=transaction.call,
         call_data=transaction.call_data,
-        warnings=(*transaction.warnings, *await warn_of_scenario(app, request.scenario, drafted.node)),
+        warnings=(
+            *transaction.warnings,
+            *await warn_of_scenario(app, request.scenario, drafted.node),
+        ),
         notes=transaction.notes,
     )
 
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
+    from scenarioctl.model.jobs import NO_TRANSACTION
     from scenarioctl.operations.sent_records import warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 

@@ -1,5 +1,6 @@
 """The address book of a store: accounts with names, no two of which are easily confused."""
 
+import json
 from functools import partial
 
 from scenarioctl.errors import Conflict
@@ -22,7 +23,7 @@ class AddressBook:
         return await self._store.read(_read_all)
 
     async def put(self, entry: NamedAddress) -> None:
-        """Add *entry*, or change how the same account of the same name is spelled and whether it is watched.
+        """Add *entry*, or change how the same account of the same name is spelled, whether it is watched, and who acts for it.
 
         Conflict if another account has the name or one that looks like it, if the account has another name, or if the book is full.
         """
@@ -36,8 +37,15 @@ class AddressBook:
 def _read_all() -> Operation[list[NamedAddress]]:
     rows = yield from find_all(statements.LIST_ADDRESSES)
     entries = [
-        NamedAddress(name=name, account=account, address=address, watched=bool(watched), created=created)
-        for name, account, address, watched, created in rows
+        NamedAddress(
+            name=name,
+            account=account,
+            address=address,
+            watched=bool(watched),
+            layers=tuple(json.loads(layers or "[]")),
+            created=created,
+        )
+        for name, account, address, watched, layers, created in rows
     ]
     return sorted(entries, key=lambda each: (each.name.casefold(), each.name))
 
@@ -48,7 +56,8 @@ def _put(entry: NamedAddress) -> Operation[None]:
     same = [each for each in entries if (each.name, each.account) == (entry.name, entry.account)]
     if not same:
         _refuse_mix_up(entry, entries)
-    yield statements.PUT_ADDRESS, {**vars(entry), "watched": int(entry.watched)}
+    layers = json.dumps(entry.layers) if entry.layers else ""
+    yield statements.PUT_ADDRESS, {**vars(entry), "watched": int(entry.watched), "layers": layers}
 
 
 def _refuse_mix_up(entry: NamedAddress, entries: list[NamedAddress]) -> None:

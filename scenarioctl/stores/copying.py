@@ -117,7 +117,7 @@ TABLES = (
         key="chain hash",
         scenario="",
     ),
-    _table("addresses", "text name account address; int watched created", key="name", scenario=""),
+    _table("addresses", "text name account address layers; int watched created", key="name", scenario=""),
     _table("forks", "text counter; int first last", key="counter first", scenario=""),
 )
 

@@ -143,14 +143,15 @@ SELECT {SENT_COLUMNS} FROM (
 SELECT {lock 5, 0}
 
 -- LIST_ADDRESSES --
-SELECT name, account, address, watched, created FROM addresses
+SELECT name, account, address, watched, layers, created FROM addresses
 
 -- NAMED_ACCOUNTS --
 SELECT name, account FROM addresses
 
 -- PUT_ADDRESS --
-INSERT INTO addresses (name, account, address, watched, created) VALUES (:name, :account, :address, :watched, :created)
-ON CONFLICT (name) DO UPDATE SET address = excluded.address, watched = excluded.watched
+INSERT INTO addresses (name, account, address, watched, layers, created)
+VALUES (:name, :account, :address, :watched, :layers, :created)
+ON CONFLICT (name) DO UPDATE SET address = excluded.address, watched = excluded.watched, layers = excluded.layers
 
 -- REMOVE_ADDRESS --
 DELETE FROM addresses WHERE name = :name RETURNING name

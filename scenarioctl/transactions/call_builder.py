@@ -98,11 +98,11 @@ def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draf
                 problem=f"has {len(calls)} calls",
                 expected=f"at most {limit}: {table} takes no more in a batch",
             )
-    batch = Call(pallet="Utility", method=method, args={"calls": [_nest(call) for call in calls]})
+    batch = Call(pallet="Utility", method=method, args={"calls": [nest(call) for call in calls]})
     return Draft(call=batch, warnings=_judge(batch, table))
 
 
-def _nest(call: Call) -> dict[str, Any]:
+def nest(call: Call) -> dict[str, Any]:
     """Return *call* as a value inside another one."""
     return {call.pallet: {call.method: call.args} if call.args else call.method}
 

@@ -37,10 +37,10 @@ class Maximum:
         return self.note, *say_alone(self.alone)
 
 
-async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
+async def find_maximum(builder: TransferBuilder, sender: bytes, *, pays_fee: bool = True) -> Maximum:
     """Return the most of its asset that the transfer of *builder* can send for *sender*; its own amount doesn't count.
 
-    What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
+    Unless the sender *pays_fee*, somebody else signs for them, as a proxy or a signatory, and pays the fee. What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
     refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
     """
     transfer = builder.transfer
@@ -65,7 +65,9 @@ async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
     amount = _first_tried(transfer, budget)
     for _ in range(_ROUNDS):
         tried = amount
-        costs = await _costs(replace(builder, transfer=replace(transfer, amount=amount)), sender)
+        costs = await _costs(
+            replace(builder, transfer=replace(transfer, amount=amount)), sender, pays_fee=pays_fee
+        )
         amount = budget - costs
         if amount <= 0:
             raise InvalidRequest(
@@ -75,7 +77,8 @@ async def find_maximum(builder: TransferBuilder, sender: bytes) -> Maximum:
         if amount == tried:
             break
     amount = min(amount, tried)
-    return Maximum(amount=amount, note=_describe(transfer, figures, amount, budget - amount))
+    note = _describe(transfer, figures, amount, budget - amount)
+    return Maximum(amount=amount, note=note if pays_fee else f"{note}; the signer pays the fee")
 
 
 def _first_tried(transfer: Transfer, budget: int) -> int:
@@ -102,16 +105,16 @@ async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figure
     return figures, holding.reason
 
 
-async def _costs(builder: TransferBuilder, sender: bytes) -> int:
-    """Return what the chain takes of the asset for the transfer beside its amount: the fee, and delivery."""
+async def _costs(builder: TransferBuilder, sender: bytes, *, pays_fee: bool) -> int:
+    """Return what the chain takes of the asset for the transfer beside its amount: the fee, if the sender *pays_fee*, and delivery."""
     transfer, assets, fee_asset = builder.transfer, builder.assets, builder.fee_asset
     client = builder.clients(transfer.source)
     # The largest amount is looked for; whether it is enough is judged when it is found.
     call = (await replace(builder, transfer=replace(transfer, accept_loss=True)).build(sender)).call
     try:
         costs = 0
-        currency = await fee_currency(client, assets, call, sender, fee_asset)
-        if currency.asset.id == transfer.asset.id:
+        currency = await fee_currency(client, assets, call, sender, fee_asset) if pays_fee else None
+        if currency is not None and currency.asset.id == transfer.asset.id:
             info = await dispatch_info(client, call, sender, fee_asset)
             costs = await convert_fee(client, currency, int(info["partial_fee"]))
             if currency.asset.kind != "native":

@@ -65,7 +65,7 @@ def test_every_transfer_of_a_batch_arrives_as_its_check_says(app: Application) -
     dex = app.registry.find("liveDex")
     price_fees(app, dex)
 
-    transaction = finish(draft_together(app, read_diagram(document), sender=sender.account))
+    transaction, _ = finish(draft_together(app, read_diagram(document), sender=sender.account))
     played = play(app, sender.chain, transaction.call, sender.key)
 
     deadline = clock() + PATIENCE

@@ -71,7 +71,7 @@ def test_a_batch_of_both_is_ok_and_arrives(live_app: Application, omnipool: Live
         receiver = new_key().public_key
         diagram = swap_then_send(market, receiver)
 
-        batch = finish(draft_together(market.app, diagram, sender=market.alice.public_key))
+        batch, _ = finish(draft_together(market.app, diagram, sender=market.alice.public_key))
 
         assert require_check(batch).verdict == "ok", batch.check
         least = batch.call.args["calls"][0]["Omnipool"]["sell"]["min_buy_amount"]

@@ -1,6 +1,7 @@
 // Makes tests/data/vectors/golden.json with polkadot.js, offline; with --check it only says whether the file is current.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { actingVectors } from './acting.mjs';
 import { blockVectors } from './blocks.mjs';
 import { everyCallVector } from './calls.mjs';
 import { codecVectors } from './codec.mjs';
@@ -17,7 +18,7 @@ const TARGET = new URL('tests/data/vectors/golden.json', ROOT);
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
 const vectors = [
   ...transferVectors(), ...everyCallVector(), ...nestedVectors(), ...lineVectors(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(),
-  ...codecVectors(),
+  ...codecVectors(), ...actingVectors(),
 ];
 
 must(new Set(vectors.map(({ id }) => id)).size === vectors.length, 'two vectors have one id');

@@ -439,6 +439,9 @@ CREATE TABLE addresses (
     address text NOT NULL
 );
 
+-- who acts for an address, compatible 1 --
+ALTER TABLE addresses ADD COLUMN layers text NOT NULL DEFAULT '';
+
 -- words of scenarios, compatible 1 --
 -- What a search finds, of the scenario as it was at `updated`; NULL until that is told.
 CREATE TABLE scenario_words (

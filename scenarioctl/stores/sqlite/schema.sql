@@ -571,6 +571,9 @@ CREATE TABLE addresses (
     created INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- who acts for an address --
+ALTER TABLE addresses ADD COLUMN layers TEXT NOT NULL DEFAULT '';
+
 -- words of scenarios --
 -- What a search finds, of the scenario as it was at `updated`; NULL until that is told.  Beside the scenarios, so that a search
 -- reads no diagrams.

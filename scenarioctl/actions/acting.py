@@ -1,0 +1,244 @@
+"""Make a call as another account: what its signer may do is read from the chain, and what they sign goes around the call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
+from scenarioctl.model.acting import MultisigLayer, ProxyLayer
+from scenarioctl.model.calls import ActedCall
+from scenarioctl.transactions.acting_calls import multisig_call, proxy_call
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.acting import Acting
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: What the weight of a call is allowed to grow until it runs, in per cent: a block's state is never quite the next one's.
+WEIGHT_MARGIN = 10
+#: Accounts that an error lists.
+_LISTED = 12
+
+
+async def act(
+    app: "Application", acting: "Acting", chain: "Chain", table: "RuntimeTable", call: "Call"
+) -> ActedCall:
+    """Return what the signer of *acting* sends to *chain*, so that its account makes *call*.
+
+    With a connection the signer's rights and the state of the operation are read. InvalidRequest if the signer has no such
+    right, Conflict if they approved already.
+    """
+    said = [f"It is made as {acting.name}, {format_account(acting.account, chain.ss58_prefix)}."]
+    warned: list[str] = []
+    for place, layer in enumerate(acting.layers):
+        _check_length(chain, acting, layer.account)
+        outer = acting.layers[place + 1].account if place + 1 < len(acting.layers) else None
+        if outer is None and (signer := app.signer or acting.signer):
+            outer = chain.account_format.parse(signer, field="sender")
+        if isinstance(layer, ProxyLayer):
+            call = proxy_call(call, layer, table)
+            if not app.settings.offline:
+                await _check_proxy(app, acting, chain, layer, call, outer)
+            continue
+        signatory = require_signatory(acting, layer, chain, outer)
+        opened = None if app.settings.offline else await read_operation(app, chain, table, layer, call)
+        made = await approve(app, acting, chain, table, layer, signatory, call, opened)
+        call, said, warned = made.call, [*said, *made.notes], [*warned, *made.warnings]
+    return ActedCall(call=call, notes=tuple(said), warnings=tuple(warned))
+
+
+def _check_length(chain: "Chain", acting: "Acting", account: bytes) -> None:
+    if len(account) != chain.account_format.length:
+        raise InvalidRequest(
+            field="as",
+            value=acting.name,
+            problem=f"has accounts of {len(account)} bytes, and {chain.title} has accounts of {chain.account_format.length}",
+            expected="an account of that chain",
+        )
+
+
+def _listed(chain: "Chain", accounts: "tuple[bytes, ...] | list[bytes]") -> str:
+    shown = ", ".join(format_account(each, chain.ss58_prefix) for each in accounts[:_LISTED])
+    return f"{shown}, …" if len(accounts) > _LISTED else shown
+
+
+def require_signatory(acting: "Acting", layer: MultisigLayer, chain: "Chain", signer: bytes | None) -> bytes:
+    """Return who makes the multisig's call: *signer*, who must be one of its signatories."""
+    expected = f"a signatory of {acting.name}: {_listed(chain, layer.signatories)}"
+    if signer is None:
+        raise InvalidRequest(field="sender", problem="is missing", expected=expected)
+    if signer not in layer.signatories:
+        raise InvalidRequest(
+            field="sender",
+            value=format_account(signer, chain.ss58_prefix),
+            limit=60,
+            problem="is no signatory",
+            expected=expected,
+        )
+    return signer
+
+
+async def _check_proxy(
+    app: "Application",
+    acting: "Acting",
+    chain: "Chain",
+    layer: ProxyLayer,
+    call: "Call",
+    outer: bytes | None,
+) -> None:
+    """Refuse a proxy that the chain doesn't know, or whose type doesn't let the call through."""
+    held, _ = await app.client(chain).storage("Proxy", "Proxies", layer.real)
+    wanted = layer.type.lower()
+    typed = [each for each in held if not wanted or str(each["proxy_type"]).lower() == wanted]
+    mine = [each for each in typed if outer is None or each["delegate"] == outer]
+    whose = f"{acting.name} ({format_account(layer.real, chain.ss58_prefix)}) on {chain.title}"
+    if not mine:
+        given = [
+            f"{format_account(each['delegate'], chain.ss58_prefix)} ({each['proxy_type']})" for each in held
+        ]
+        who = "nobody" if outer is None else format_account(outer, chain.ss58_prefix)
+        kind = f" of the type {layer.type}" if layer.type else ""
+        raise InvalidRequest(
+            field="sender" if outer is not None else "as",
+            problem=f": {who} is no proxy{kind} of {whose}",
+            expected=f"one of its proxies: {', '.join(given[:_LISTED]) or 'it has none'}",
+        )
+    if all(each["delay"] for each in mine):
+        raise InvalidRequest(
+            field="as",
+            problem=f": the proxy of {whose} has to announce each call {mine[0]['delay']} blocks before it runs, which is not drafted here",
+            expected="a proxy without a delay",
+        )
+    if outer is not None:
+        await _check_filter(app, chain, layer, call, outer)
+
+
+async def _check_filter(
+    app: "Application", chain: "Chain", layer: ProxyLayer, call: "Call", outer: bytes
+) -> None:
+    """Refuse a call that the filter of the proxy's type refuses, as a dry run tells; a chain without one tells nothing."""
+    from scenarioctl.transactions.events import explain_dispatch_error
+    from scenarioctl.transactions.simulation.dry_run import try_call
+
+    tried = await try_call(app.client, app.registry, chain, call, outer)
+    table = await app.client(chain).table()
+    for event in tried.events:
+        if str(event) != "Proxy.ProxyExecuted" or not isinstance(event.fields, Mapping):
+            continue
+        result = event.fields.get("result")
+        if isinstance(result, Mapping) and "Err" in result:
+            reason = explain_dispatch_error(table, result["Err"])
+            if reason == "System.CallFiltered":
+                kind = f"of the type {layer.type}" if layer.type else "of this type"
+                raise InvalidRequest(
+                    field="as", problem=f": a proxy {kind} may not make this call on {chain.title} ({reason})"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenOperation:
+    """A call that a multisig has begun to approve."""
+
+    call_hash: bytes
+    #: Of the extrinsic that opened it: `height` and `index`.
+    when: Mapping[str, Any]
+    #: Raw, in the native asset, held from the depositor.
+    deposit: int
+    depositor: bytes
+    approvals: tuple[bytes, ...]
+
+    @classmethod
+    def read(cls, call_hash: bytes, row: Mapping[str, Any]) -> "OpenOperation":
+        """Return the operation in *row*, an entry of Multisig.Multisigs."""
+        return cls(
+            call_hash=call_hash,
+            when=row["when"],
+            deposit=int(row["deposit"]),
+            depositor=row["depositor"],
+            approvals=tuple(row["approvals"]),
+        )
+
+
+async def read_operation(
+    app: "Application", chain: "Chain", table: "RuntimeTable", layer: MultisigLayer, call: "Call"
+) -> OpenOperation | None:
+    """Return the operation of *call* that is open on *chain*; None if there is none."""
+    call_hash = hash_call(table, call)
+    row = await app.client(chain).storage("Multisig", "Multisigs", layer.account, call_hash)
+    return None if row is None else OpenOperation.read(call_hash, row)
+
+
+def hash_call(table: "RuntimeTable", call: "Call") -> bytes:
+    """Return the hash by which a multisig knows *call*."""
+    return blake2b(table.encode_call(call), digest_size=32).digest()
+
+
+async def approve(
+    app: "Application",
+    acting: "Acting",
+    chain: "Chain",
+    table: "RuntimeTable",
+    layer: MultisigLayer,
+    signatory: bytes,
+    call: "Call",
+    opened: OpenOperation | None,
+) -> ActedCall:
+    """Return what *signatory* signs to open the operation of *call*, to approve it, or to run it with the last approval."""
+    if layer.threshold == 1:
+        return ActedCall(call=multisig_call(call, layer, signatory, table))
+    if opened is None:
+        left = layer.threshold - 1
+        note = f"It opens an operation of {acting.name}: {left} more of its signatories must approve it before it runs, and until then {_deposit(app, chain, table, layer)} is held from the signer."
+        unread = f"Offline nobody tells whether {acting.name} has this operation open already; if it has, this fails."
+        return ActedCall(
+            call=multisig_call(call, layer, signatory, table),
+            notes=(note,),
+            warnings=(unread,) if app.settings.offline else (),
+        )
+    approvals = {*opened.approvals, signatory}
+    if len(approvals) < layer.threshold:
+        if signatory in opened.approvals:
+            raise Conflict(
+                f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {acting.name} already: {len(opened.approvals)} of {layer.threshold} have"
+            )
+        left = layer.threshold - len(approvals)
+        return ActedCall(
+            call=multisig_call(call, layer, signatory, table, timepoint=opened.when),
+            notes=(
+                f"It approves an open operation of {acting.name}: {left} more must approve it before it runs.",
+            ),
+        )
+    weight = await _weigh(app, chain, call, layer.account)
+    note = f"With it enough of {acting.name} have approved, and the call runs. Its weight may be {WEIGHT_MARGIN} % more than the chain says now."
+    return ActedCall(
+        call=multisig_call(call, layer, signatory, table, timepoint=opened.when, weight=weight), notes=(note,)
+    )
+
+
+def _deposit(app: "Application", chain: "Chain", table: "RuntimeTable", layer: MultisigLayer) -> str:
+    try:
+        base, each = (int(table.constant("Multisig", name)) for name in ("DepositBase", "DepositFactor"))
+    except InvalidRequest:
+        return "a deposit"
+    return f"a deposit of {app.assets.native(chain).amount(base + each * layer.threshold)}"
+
+
+async def _weigh(app: "Application", chain: "Chain", call: "Call", account: bytes) -> dict[str, int]:
+    """Return what *call* may weigh: what the chain says now, and a margin. Source: the call's own dispatch info."""
+    from scenarioctl.transactions.simulation.costs import dispatch_info
+    from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+
+    try:
+        info = await dispatch_info(app.client(chain), call, account)
+    except Inconclusive as problem:
+        raise ChainUnreachable(
+            f"what the call weighs is unknown, so it can't be run: {shorten(problem, 300)}"
+        ) from None
+    weight = info["weight"]
+    if not isinstance(weight, Mapping):
+        raise ChainRefused(f"{chain.title} told no weight of the call")
+    return {name: int(value) * (100 + WEIGHT_MARGIN) // 100 for name, value in weight.items()}

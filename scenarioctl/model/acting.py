@@ -1,0 +1,137 @@
+"""Accounts that others act for: which calls go around a call, so that a multisig or a proxied account makes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: So many layers may lie around a call: a multisig that is the proxy of a pure proxy has two.
+DEEPEST = 4
+#: The most signatories of a multisig, as chains limit them.
+MOST_SIGNATORIES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyLayer:
+    """A proxy makes the call as *real*."""
+
+    real: bytes
+    #: The type of proxy that the chain has to know; empty for any that lets the call through.
+    type: str = ""
+
+    @property
+    def account(self) -> bytes:
+        return self.real
+
+    def write(self) -> dict[str, Any]:
+        return {"proxy_of": "0x" + self.real.hex(), "type": self.type}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultisigLayer:
+    """So many of the signatories make the call together, as *account*."""
+
+    threshold: int
+    #: In the order of their bytes.
+    signatories: tuple[bytes, ...]
+    account: bytes
+
+    def write(self) -> dict[str, Any]:
+        return {"threshold": self.threshold, "signatories": ["0x" + each.hex() for each in self.signatories]}
+
+
+Layer = ProxyLayer | MultisigLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acting:
+    """Who acts for whom: the account whose money moves, and what goes around its calls, innermost first."""
+
+    #: As the address book has it.
+    name: str
+    layers: tuple[Layer, ...]
+    #: Who signs, as it was given; empty where that is left to the request.
+    signer: str = ""
+
+    @property
+    def account(self) -> bytes:
+        """The account that makes the call in the end."""
+        return self.layers[0].account
+
+    def write(self) -> dict[str, Any]:
+        """Return it as JSON, as the address book and scenarios keep it."""
+        written = {"name": self.name, "layers": [each.write() for each in self.layers]}
+        return {**written, "signer": self.signer} if self.signer else written
+
+
+def read_acting(value: object, *, field: str) -> Acting:
+    """Return what `Acting.write` wrote; InvalidRequest for anything else, since diagrams come from anywhere."""
+    try:
+        name, layers, signer = value["name"], value["layers"], value.get("signer", "")  # type: ignore[index,attr-defined]
+        read = tuple(_read_layer(each) for each in layers)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        name, read, signer = None, (), ""
+    if not (isinstance(name, str) and isinstance(signer, str) and 0 < len(read) <= DEEPEST):
+        raise InvalidRequest(
+            field=field,
+            problem=f"is not an account that others act for: {shorten(value)}",
+            expected="what a scenario that was created with --as (as) has",
+        )
+    return Acting(name=name, layers=read, signer=signer)
+
+
+def _read_layer(value: Mapping[str, Any]) -> Layer:
+    if "proxy_of" in value:
+        if not isinstance(value["type"], str):
+            raise ValueError
+        return ProxyLayer(real=_read_account(value["proxy_of"]), type=value["type"])
+    threshold = value["threshold"]
+    if type(threshold) is not int:
+        raise ValueError
+    return multisig([_read_account(each) for each in value["signatories"]], threshold)
+
+
+def _read_account(text: str) -> bytes:
+    account = bytes.fromhex(text.removeprefix("0x"))
+    if len(account) not in (20, 32):
+        raise ValueError(text)
+    return account
+
+
+def multisig(signatories: Sequence[bytes], threshold: int) -> MultisigLayer:
+    """Return the multisig of *signatories*, with the account that the pallet Multisig gives it on every chain.
+
+    InvalidRequest if there can be none. Source: `multi_account_id` of pallet-multisig of polkadot-sdk, read 2026-11-27.
+    """
+    from hashlib import blake2b
+
+    if not 1 <= threshold <= MOST_SIGNATORIES:
+        raise _bad_threshold(threshold, MOST_SIGNATORIES)
+    members = sorted(set(signatories))
+    if len(members) < len(signatories):
+        raise InvalidRequest(field="signatories", problem="has an account twice", expected="each once")
+    if not 2 <= len(members) <= MOST_SIGNATORIES or len({len(each) for each in members}) > 1:
+        raise InvalidRequest(
+            field="signatories",
+            problem=f"has {len(members)} accounts",
+            expected=f"2 to {MOST_SIGNATORIES} accounts of one length",
+        )
+    if threshold > len(members):
+        raise _bad_threshold(threshold, len(members))
+    # Fewer than 64 have a compact length of one byte.
+    count = (
+        bytes((len(members) << 2,)) if len(members) < 64 else (len(members) << 2 | 1).to_bytes(2, "little")
+    )
+    data = b"modlpy/utilisuba" + count + b"".join(members) + threshold.to_bytes(2, "little")
+    account = blake2b(data, digest_size=32).digest()[: len(members[0])]
+    return MultisigLayer(threshold=threshold, signatories=tuple(members), account=account)
+
+
+def _bad_threshold(threshold: int, most: int) -> InvalidRequest:
+    return InvalidRequest(
+        field="threshold",
+        value=threshold,
+        problem=f"can't be reached by {most} signatories",
+        expected=f"a number from 1 to {most}",
+    )

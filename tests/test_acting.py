@@ -1,0 +1,342 @@
+"""Transactions that one account makes as another: `--as NAME`, of a multisig or an account that has proxies."""
+
+import json
+import sys
+import tomllib
+from typing import Any
+
+import pytest
+from substrateinterface import Keypair
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.acting import multisig, read_acting
+from scenarioctl.runtime.table import load_bundled
+from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
+from tests.conftest import Run
+from tests.messages import raises, says
+
+ALICE, BOB, CHARLIE = (
+    Keypair.create_from_uri(f"//{name}").ss58_address for name in ("Alice", "Bob", "Charlie")
+)
+#: As polkadot.js Apps shows it for two of the three.
+COUNCIL = "5DjYJStmdZ2rcqXbXGX7TW85JsrW6uG4y9MUcLq2BoPMpRA7"
+VAULT = "0x" + "5c" * 31 + "01"
+TRANSFER = (
+    "--from",
+    "assetHub",
+    "--to",
+    "assetHub",
+    "--asset",
+    "DOT",
+    "--amount",
+    "1",
+    "--to-address",
+    "Bob",
+)
+
+
+@pytest.fixture
+def book(scenarioctl: Run) -> Run:
+    """A command line whose address book has Alice, Bob, their council with Charlie, and the treasury that it is the proxy of."""
+    for line in (
+        ("Alice", ALICE),
+        ("Bob", BOB),
+        ("council", "--multisig", "2", f"Alice,Bob,{CHARLIE}"),
+        ("treasury", "--proxy-of", VAULT, "--type", "Any", "--through", "council"),
+    ):
+        assert scenarioctl("address", "add", *line).code == 0
+    return scenarioctl
+
+
+def layers_of(call: dict[str, Any]) -> list[str]:
+    """Return the calls around the innermost one, and it, outermost first."""
+    found = [f"{call['pallet']}.{call['method']}"]
+    inner = call["args"].get("call")
+    return found + (layers_of(inner) if isinstance(inner, dict) else [])
+
+
+def decoded(run: Run, tx: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run("--offline", "tx", "decode", tx, "--chain", "assetHub").out)
+    return answer
+
+
+WRAPPED = ["Multisig.as_multi", "Proxy.proxy", "Balances.transfer_keep_alive"]
+
+
+class TestAddressBook:
+    def test_the_account_of_a_multisig_is_computed_whatever_the_order_of_its_signatories(
+        self, book: Run
+    ) -> None:
+        shown = json.loads(book("address", "show", "council", "--json").out)
+
+        assert COUNCIL in {each["address"] for each in shown["addresses"]}
+        again = multisig([Keypair(ss58_address=each).public_key for each in (CHARLIE, BOB, ALICE)], 2)
+        assert "0x" + again.account.hex() == shown["account"]
+
+    def test_who_acts_is_listed_in_words_and_as_data(self, book: Run) -> None:
+        rows = {each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]}
+
+        assert rows["council"]["acting"] == f"2 of Bob, {polkadot(CHARLIE)}, Alice"
+        assert rows["treasury"]["acting"] == f"a proxy of the type Any, through {rows['council']['acting']}"
+        assert [sorted(each) for each in rows["treasury"]["layers"]] == [
+            ["proxy_of", "type"],
+            ["signatories", "threshold"],
+        ]
+        assert rows["Alice"]["layers"] == []
+
+    def test_an_account_that_is_watched_from_now_on_keeps_who_acts(self, book: Run) -> None:
+        before = {
+            each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]
+        }
+
+        assert book("address", "add", "council", COUNCIL, "--watch").code == 0
+
+        after = {
+            each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]
+        }
+        assert after["council"] == {**before["council"], "watched": True, "address": COUNCIL}
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            (("--multisig", "3", "Alice,Bob"), ("threshold", "3", "1 to 2")),
+            (("--multisig", "0", "Alice,Bob"), ("threshold", "0")),
+            (("--multisig", "two", "Alice,Bob"), ("multisig", "two")),
+            (("--multisig", "1", "Alice"), ("signatories", "1 accounts", "2 to 100")),
+            (("--multisig", "2", "Alice,Alice,Bob"), ("signatories", "twice")),
+            (("--multisig", "2", "Alice,Bub"), ("signatories", "Bub", "Bob")),
+            (("--multisig", "2", "Alice,Bob", "--proxy-of", VAULT), ("proxy_of", "signatories")),
+            (("--multisig", "2", "Alice,Bob", "--type", "Any"), ("type", "proxy_of")),
+            (("--multisig", "2", "Alice,Bob", "--through", "council"), ("through", "council", "signatory")),
+            (("--proxy-of", VAULT, "--through", "Alice"), ("through", "Alice")),
+            (("--type", "Any"), ("type", "proxy_of")),
+            ((), ("address", "missing")),
+            ((BOB, "--multisig", "2", f"Alice,{CHARLIE}"), ("address", "another account")),
+        ],
+    )
+    def test_what_makes_no_account_is_refused(
+        self, book: Run, line: tuple[str, ...], words: tuple[str, ...]
+    ) -> None:
+        ended = book("--offline", "address", "add", "new", *line)
+
+        assert (ended.code, ended.err.splitlines()[-1]) == (2, says(*words))
+
+
+def polkadot(address: str) -> str:
+    from scenarioctl.chains.addresses import format_account
+
+    return format_account(Keypair(ss58_address=address).public_key, 0)
+
+
+class TestBuilding:
+    def test_a_transfer_is_wrapped_in_order(self, book: Run) -> None:
+        ended = book(
+            "--offline", "--json", "tx", "transfer", *TRANSFER, "--as", "treasury", "--sender", "Alice"
+        )
+
+        answer = json.loads(ended.out)
+        assert layers_of(decoded(book, answer["tx"])["call"]) == WRAPPED
+        assert answer["says"] == says("2 of them", "1 DOT")
+
+    @pytest.mark.parametrize(
+        ("line", "code", "words"),
+        [
+            (("--as", "treasury"), 2, ("sender", "missing", "signatory")),
+            (("--as", "treasury", "--sender", VAULT), 2, ("sender", "signatory")),
+            (("--as", "Bob"), 2, ("as", "Bob", "sender")),
+            (("--as", "treasure"), 3, ("as", "treasure", "treasury")),
+        ],
+    )
+    def test_who_cannot_act_is_told_why(
+        self, book: Run, line: tuple[str, ...], code: int, words: tuple[str, ...]
+    ) -> None:
+        ended = book("--offline", "tx", "transfer", *TRANSFER, *line)
+
+        assert (ended.code, ended.err) == (code, says(*words))
+
+    def test_a_batch_is_wrapped_once_around_all_its_calls(self, book: Run) -> None:
+        note = book("--offline", "tx", "call", "assetHub", "System", "remark", "hi").out.strip()
+        line = (
+            "--offline",
+            "tx",
+            "batch",
+            "assetHub",
+            note,
+            note,
+            "--as",
+            "council",
+            "--sender",
+            "Bob",
+        )
+
+        made = decoded(book, book(*line).out.strip())
+
+        assert layers_of(made["call"]) == ["Multisig.as_multi", "Utility.batch_all"]
+
+    def test_a_payload_wraps_the_transaction_that_it_is_given(self, book: Run) -> None:
+        note = book("--offline", "tx", "call", "assetHub", "System", "remark", "hi").out.strip()
+        line = ("--offline", "--json", "tx", "payload", note, "--chain", "assetHub", "--as", "council")
+
+        answer = json.loads(book(*line, "--sender", "Alice", "--nonce", "0").out)
+
+        assert layers_of(decoded(book, answer["signer_payload"]["method"])["call"]) == [
+            "Multisig.as_multi",
+            "System.remark",
+        ]
+
+    def test_an_account_of_another_length_is_refused(self, book: Run) -> None:
+        line = (
+            "--offline",
+            "tx",
+            "call",
+            "moonbeam",
+            "System",
+            "remark",
+            "hi",
+            "--as",
+            "treasury",
+            "--sender",
+            VAULT,
+        )
+
+        ended = book(*line)
+
+        assert ended.code in (2, 5)
+
+    def test_the_types_of_proxies_are_those_of_the_runtime(self) -> None:
+        table = load_bundled("polkadot")
+        assert table is not None
+
+        assert read_proxy_type("nontransfer", table) == "NonTransfer"
+        assert proxy_types(table)[:2] == ["Any", "NonTransfer"]
+        with raises(InvalidRequest, says("type", "Anny", "Any")):
+            read_proxy_type("Anny", table)
+
+
+class TestScenarios:
+    @pytest.fixture
+    def id(self, book: Run) -> str:
+        ended = book("create", "transfer", *TRANSFER, "--as", "treasury", "--sender", "Alice")
+        assert ended.code == 0
+        return ended.out.strip()
+
+    def test_a_scenario_keeps_who_acts_in_it(self, book: Run, id: str) -> None:
+        book("address", "remove", "treasury")
+
+        built = book("--offline", "scenario", "build", id).out.strip()
+
+        assert layers_of(decoded(book, built)["call"]) == WRAPPED
+
+    def test_a_terminal_says_whose_money_moves(
+        self, book: Run, id: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+        shown = book("scenario", "show", id).out.splitlines()
+
+        (made,) = (line for line in shown if "made as" in line)
+        account = format_account(bytes.fromhex(VAULT[2:]), 0)
+        assert f"treasury, {account}: a proxy of the type Any, through 2 of Bob, " in made
+        assert made.endswith(f"; {ALICE} signs")
+
+    def test_another_signatory_signs_another_call(self, book: Run, id: str) -> None:
+        mine = decoded(book, book("--offline", "scenario", "build", id).out.strip())
+        theirs = decoded(book, book("--offline", "scenario", "build", id, "--sender", "Bob").out.strip())
+
+        others = [each["call"]["args"]["other_signatories"] for each in (mine, theirs)]
+        assert others == [[polkadot(BOB), polkadot(CHARLIE)], [polkadot(CHARLIE), polkadot(ALICE)]]
+
+    def test_a_multisig_needs_to_know_who_signs_before_it_is_stored(self, book: Run) -> None:
+        ended = book("create", "transfer", *TRANSFER, "--as", "council")
+
+        assert (ended.code, ended.err) == (2, says("sender", "missing"))
+
+    def test_its_flow_file_makes_the_same_scenario(self, book: Run, id: str, tmp_path: Any) -> None:
+        flow = book("scenario", "export", id, "--as", "flow").out
+        (tmp_path / "treasury.toml").write_text(flow)
+
+        again = book("create", "flow", str(tmp_path / "treasury.toml")).out.strip()
+
+        assert tomllib.loads(flow)["as"]["name"] == "treasury"
+        assert book("--offline", "scenario", "build", again) == book("--offline", "scenario", "build", id)
+
+    def test_a_flow_file_names_who_acts_by_the_address_book(self, book: Run, id: str, tmp_path: Any) -> None:
+        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out) | {"as": "treasury"}
+        (tmp_path / "treasury.json").write_text(json.dumps(flow))
+
+        missing = book("create", "flow", str(tmp_path / "treasury.json"))
+        again = book("create", "flow", str(tmp_path / "treasury.json"), "--sender", "Alice")
+
+        assert (missing.code, missing.err) == (2, says("sender", "missing"))
+        assert (
+            book("--offline", "scenario", "build", again.out.strip()).out
+            == book("--offline", "scenario", "build", id).out
+        )
+
+    def test_an_editor_that_does_not_know_of_it_leaves_it(self, book: Run, id: str, tmp_path: Any) -> None:
+        diagram = json.loads(book("scenario", "export", id, "--as", "json").out)
+        kept = diagram.pop("actingAs")
+        (tmp_path / "edited.json").write_text(json.dumps(diagram | {"name": "Edited"}))
+
+        assert book("scenario", "edit", id, "--file", str(tmp_path / "edited.json")).code == 0
+
+        assert json.loads(book("scenario", "export", id, "--as", "json").out)["actingAs"] == kept
+
+    def test_a_flow_file_makes_it_as_another_account_or_as_the_signer_again(
+        self, book: Run, id: str, tmp_path: Any
+    ) -> None:
+        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out)
+        (tmp_path / "edited.json").write_text(json.dumps(flow | {"as": {**flow["as"], "signer": BOB}}))
+        (tmp_path / "plain.json").write_text(json.dumps(flow | {"as": ""}))
+
+        assert book("scenario", "edit", id, "--file", str(tmp_path / "edited.json")).code == 0
+        edited = json.loads(book("scenario", "show", id, "--json").out)["acting"]
+        assert book("scenario", "edit", id, "--file", str(tmp_path / "plain.json")).code == 0
+        plain = json.loads(book("scenario", "show", id, "--json").out)
+
+        assert (edited["name"], edited["signer"]) == ("treasury", BOB)
+        assert "acting" not in plain
+
+    def test_a_job_drafts_it_wrapped(self, book: Run, id: str) -> None:
+        assert book("--offline", "job", "run", id).code == 0
+
+        (draft,) = json.loads(book("job", "drafts", id, "--json").out)["mempool"]
+        assert layers_of(decoded(book, draft["tx"])["call"]) == WRAPPED
+        refused = book("--offline", "tx", "payload", "--job", id, "--as", "council", "--sender", "Alice")
+        assert (refused.code, refused.err) == (2, says("as", "job"))
+
+    def test_a_batch_of_its_steps_is_made_as_the_account(self, book: Run, id: str, tmp_path: Any) -> None:
+        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out)
+        flow["steps"] = [*flow["steps"], *flow["steps"]]
+        (tmp_path / "two.json").write_text(json.dumps(flow))
+        two = book("create", "flow", str(tmp_path / "two.json")).out.strip()
+
+        built = book("--offline", "--json", "scenario", "build", two, "--batch")
+
+        answer = json.loads(built.out)
+        assert answer["count"] == 2
+        assert layers_of(decoded(book, answer["tx"])["call"]) == [
+            "Multisig.as_multi",
+            "Proxy.proxy",
+            "Utility.batch_all",
+        ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        [],
+        {"name": "a", "layers": []},
+        {"name": 1, "layers": [{"proxy_of": VAULT, "type": ""}]},
+        {"name": "a", "layers": [{"proxy_of": "0x12", "type": ""}]},
+        {"name": "a", "layers": [{"proxy_of": VAULT, "type": 3}]},
+        {"name": "a", "layers": [{"threshold": True, "signatories": [VAULT]}]},
+        {"name": "a", "layers": [{"proxy_of": VAULT, "type": ""}] * 5},
+        {"name": "a", "layers": [{"proxy_of": VAULT, "type": ""}], "signer": 1},
+    ],
+)
+def test_a_diagram_from_anywhere_with_no_such_account_is_refused(given: Any) -> None:
+    with raises(InvalidRequest, says("actingAs")):
+        read_acting(given, field="actingAs")
