@@ -1,7 +1,7 @@
 // The first step: which account signs. It comes from a wallet of the browser, or is pasted. The browser remembers it.
 
 import { get } from "./api.js";
-import { field, fill, form, h, problemOf } from "./dom.js";
+import { field, fill, form, h, mistake, problemOf } from "./dom.js";
 import { account as shown, amount } from "./format.js";
 import { keepIn, readKept } from "./storage.js";
 import { connect, installed, titleOf, unfit } from "./wallets.js";
@@ -29,8 +29,8 @@ function remember(account, chain) {
 async function spelled(account, chain, signal) {
   const details = await get("/api/address", { address: account.address }, signal);
   const bytes = (details.account.length - 2) / 2;
-  if (bytes !== chain.account_bytes) throw new Error(`${account.address} has ${bytes} bytes; an account on ${chain.title} has ${chain.account_bytes}. Use an account of that chain.`);
-  if (details.keyless) throw new Error(`Nobody can sign for ${account.address}: ${details.description}. Use another account.`);
+  if (bytes !== chain.account_bytes) throw mistake("address", `${account.address} has ${bytes} bytes; an account on ${chain.title} has ${chain.account_bytes}. Use an account of that chain.`);
+  if (details.keyless) throw mistake("address", `Nobody can sign for ${account.address}: ${details.description}. Use another account.`);
   const here = details.addresses.find(({ chains }) => chains.includes(chain.name)) ?? details.addresses[0];
   return { ...account, key: details.account, typed: account.address, address: account.address, here: here.address };
 }
@@ -44,13 +44,14 @@ export async function transferable(account, chain, signal) {
 
 async function balanceOf(account, chain, signal) {
   const found = await transferable(account, chain, signal);
-  return found ? h("span", { class: "balance" }, amount(found.human, found.value), " transferable") : "";
+  return found ? h("span", { class: "balance" }, amount(found.human, found.value), " transferable.") : "";
 }
 
 const line = (account) => shown(account.here, { typed: account.typed, name: account.name });
 
-// `chosen(account, person)` hears of the choice, and of null; `person` says that somebody has just made it.
-export function accountStep(chain, chosen, signal) {
+// `chosen(account, person)` hears of the choice, and of null; `person` says that somebody has just made it.  `barred(account)` says
+// why one can't sign; "" if it can.
+export function accountStep(chain, chosen, signal, barred = () => "") {
   const body = h("div");
   let choice = 0;
   // The wallet that is asked for its accounts; another one takes its place.
@@ -59,13 +60,13 @@ export function accountStep(chain, chosen, signal) {
   async function choose(given, person) {
     const number = ++choice;
     const account = await spelled(given, chain, signal);
+    if (barred(account)) throw mistake("address", `${account.here} ${barred(account)}.`);
     if (number !== choice) return;
     remember(given, chain);
-    const balance = h("p", { class: "hint" });
+    const balance = h("span");
     fill(body,
-      h("div", { class: "chosen" }, line(account), h("button", { type: "button", onclick: () => { chosen(null, true); ask(); focusOn(body); } }, "Change account")),
-      h("p", { class: "hint" }, account.wallet ? `From ${titleOf(account.wallet)}.` : "A pasted address: sign with Polkadot Vault or another signer."),
-      balance);
+      h("div", { class: "split" }, line(account), h("button", { type: "button", class: "quiet", onclick: () => { chosen(null, true); ask(); focusOn(body); } }, "Change account")),
+      h("p", { class: "hint" }, account.wallet ? `From ${titleOf(account.wallet)}.` : "A pasted address: sign with Polkadot Vault or another signer.", " ", balance));
     chosen(account, person);
     balanceOf(account, chain, signal).then((told) => fill(balance, told), () => fill(balance));
   }
@@ -81,18 +82,18 @@ export function accountStep(chain, chosen, signal) {
     signal.addEventListener("abort", () => clearTimeout(later));
     fill(body, wallets, trouble, accounts,
       form("Use this account", ({ sender }) => {
-        if (!sender) throw new Error("The address is missing: paste one, SS58 or a 0x public key.");
+        if (!sender) throw mistake("sender", "The address is missing: paste one, SS58 or a 0x public key.");
         return choose({ wallet: "", address: sender, name: "", type: "", genesis: "" }, true);
-      }, field("sender", installed().length ? "Or paste an address" : "Address", { hint: "SS58 or 0x public key. For Polkadot Vault, a Ledger in another program, or an offline signer.", required: true })));
+      }, field("sender", installed().length ? "Or paste an address" : "Address", { hint: "SS58 or 0x public key. For Polkadot Vault, a Ledger in another program, or an offline signer.", required: true, "data-names": "address" })));
   }
 
   function offered(ids, accounts, trouble) {
-    const again = h("button", { type: "button", onclick: ask }, "Look again");
+    const again = h("button", { type: "button", class: "quiet", onclick: ask }, "Look again");
     if (!ids.length) {
-      return h("p", { class: "hint" }, "No wallet found in this browser. Wallets like Talisman, SubWallet, polkadot.js or Nova let you sign here. If you have just installed one, reload the page. ", again);
+      return [h("p", { class: "hint" }, "No wallet found in this browser. Wallets like Talisman, SubWallet, polkadot.js or Nova let you sign here. If you have just installed one, reload the page."), h("div", { class: "actions" }, again)];
     }
-    return h("div", { class: "actions" }, ids.map((id) => {
-      const button = h("button", { type: "button", onclick: () => open(id, button, accounts, trouble) }, `Connect ${titleOf(id)}`);
+    return h("div", { class: "actions" }, ids.map((id, at) => {
+      const button = h("button", { type: "button", class: at ? null : "primary", onclick: () => open(id, button, accounts, trouble) }, `Connect ${titleOf(id)}`);
       return button;
     }));
   }
@@ -125,7 +126,10 @@ export function accountStep(chain, chosen, signal) {
     const rows = [];
     for (const each of fit) {
       try {
-        rows.push(await spelled(each, chain, stopped));
+        const account = await spelled(each, chain, stopped);
+        const why = barred(account);
+        if (why) others.push({ ...each, why });
+        else rows.push(account);
       } catch (error) {
         if (stopped.aborted || error.code === "gone") throw error;
         fill(trouble, problemOf(error));
@@ -140,8 +144,8 @@ export function accountStep(chain, chosen, signal) {
       items.length
         ? h("ul", { class: "choices", "aria-label": `Accounts of ${titleOf(id)}` }, items.map(({ item }) => item))
         : h("p", { class: "notice" }, all.length ? `${titleOf(id)} shows no account that can sign on ${chain.title}.` : `${titleOf(id)} shows this page no accounts. Allow some in the wallet, then connect again.`),
-      others.length > 0 && h("details", {}, h("summary", {}, others.length === 1 ? "1 account can't sign here" : `${others.length} accounts can't sign here`),
-        h("ul", {}, others.map((each) => h("li", {}, each.name && [h("b", {}, each.name), " "], h("code", {}, each.address), " ", unfit(each, chain))))));
+      others.length > 0 && h("details", { open: !items.length }, h("summary", {}, others.length === 1 ? "1 account can't sign here" : `${others.length} accounts can't sign here`),
+        h("ul", {}, others.map((each) => h("li", {}, each.name && [h("b", {}, each.name), " "], h("code", {}, each.address), " ", each.why ?? unfit(each, chain))))));
     accounts.querySelector("button")?.focus();
     for (const { account, balance } of items.slice(0, BALANCES)) {
       if (stopped.aborted || !accounts.isConnected) return;
@@ -155,10 +159,16 @@ export function accountStep(chain, chosen, signal) {
   }
 
   const known = remembered(chain);
-  if (known) {
+  function begin() {
     fill(body, h("p", {}, "Looking at the account…"));
-    choose(known, false).catch(() => { if (!signal.aborted) ask(); });
-  } else ask();
+    choose(known, false).catch((error) => {
+      if (signal.aborted) return;
+      if (error.code === "gone") fill(body, problemOf(error, begin));
+      else ask();
+    });
+  }
+  if (known) begin();
+  else ask();
   return body;
 }
 

@@ -2,8 +2,14 @@
 
 let token = "";
 let askForToken = async () => "";
-let gone = false;
+// What doesn't respond: "daemon", "store", or nothing.
+let gone = "";
+// When it was heard of last.
+let heard = 0;
 const watchers = new Set();
+// Milliseconds between two looks at the daemon, and how long it may take to answer: an outage is told within two seconds.
+const BEAT = 800;
+const PATIENCE = 1100;
 
 export class Refusal extends Error {
   constructor(sentence, code, status, body) {
@@ -18,7 +24,7 @@ export function onToken(ask) {
   askForToken = ask;
 }
 
-// Calls `tell(true)` when the daemon stops responding and `tell(false)` when it is back, until `signal` aborts.
+// Calls `tell("daemon")` or `tell("store")` when that stops responding, and `tell("")` when both are back, until `signal` aborts.
 export function onGone(tell, signal = undefined) {
   watchers.add(tell);
   signal?.addEventListener("abort", () => watchers.delete(tell));
@@ -28,16 +34,30 @@ export function setGone(now) {
   if (gone === now) return;
   gone = now;
   for (const tell of watchers) tell(now);
-  if (now) setTimeout(probe, 1000);
 }
 
-async function probe() {
-  try {
-    await fetch("/healthz", { cache: "no-store" });
-    setGone(false);
-  } catch {
-    setTimeout(probe, 2000);
+// An answer from a proxy tells nothing of the daemon; one of the daemon tells nothing of its store.
+function answered(answer) {
+  heard = Date.now();
+  if ([502, 504].includes(answer.status)) setGone("daemon");
+  else if (gone === "daemon") setGone("");
+}
+
+// Looks whether daemon and store respond, in every view, while somebody sees the page.
+export async function watch() {
+  if (document.visibilityState === "visible") {
+    const began = Date.now();
+    try {
+      const answer = await fetch("/readyz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+      answered(answer);
+      if (answer.status === 200) setGone("");
+      else if (answer.status === 503) setGone((await refusalOf(answer)).body.field === "store" ? "store" : "");
+    } catch (error) {
+      // It may be busy with what else this page asked of it.
+      if (error.name !== "TimeoutError" || heard < began) setGone("daemon");
+    }
   }
+  setTimeout(watch, BEAT);
 }
 
 function headers(more = {}) {
@@ -56,11 +76,11 @@ async function send(method, path, fields, signal) {
   }
   try {
     const answer = await fetch(target, options);
-    setGone(false);
+    answered(answer);
     return answer;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    setGone(true);
+    setGone("daemon");
     throw new Refusal("The daemon is not responding. Your input is kept; try again when the daemon is back.", "gone", 0, {});
   }
 }
@@ -100,7 +120,10 @@ async function refusalOf(answer) {
   } catch {
     // The answer is from a proxy.
   }
-  return new Refusal(body.error ?? `The daemon returned HTTP ${answer.status}`, body.code ?? "", answer.status, body);
+  const sentence = body.error ?? `The daemon returned HTTP ${answer.status}`;
+  // What it says of options of a command is for a command line.
+  const end = body.advice && sentence.endsWith(body.advice) ? -body.advice.length : undefined;
+  return new Refusal(sentence.slice(0, end), body.code ?? "", answer.status, body);
 }
 
 // Returns the documented answer, with the sentences of its headers in `warnings` and `notes`.
@@ -162,6 +185,7 @@ export async function follow(path, fields, tell, signal) {
       for (;;) {
         const { value, done } = await reader.read();
         if (done) break;
+        heard = Date.now();
         buffer += value;
         const parts = buffer.split("\n\n");
         buffer = parts.pop();

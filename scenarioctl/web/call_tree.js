@@ -9,6 +9,13 @@ export function argumentsOf(decoded, tx = "") {
   return h("details", {}, h("summary", {}, tx ? "Bytes and arguments of the call" : "Arguments of the call"), tx && hexOf(tx), tree(decoded.call));
 }
 
+// All payments of a batch, which the sentence above only sums up.
+export function paymentsOf({ payments = [] }) {
+  return payments.length > 0 && h("details", {}, h("summary", {}, `All ${payments.length} payments`),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Payments" }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Amount"), h("th", { scope: "col" }, "Account"))),
+      h("tbody", {}, payments.map(({ amount, account }) => h("tr", {}, h("td", {}, amount), h("td", {}, h("code", {}, account))))))));
+}
+
 export function tree(value) {
   if (Array.isArray(value)) return value.length ? h("ul", {}, value.map((each) => h("li", {}, tree(each)))) : "(none)";
   if (value !== null && typeof value === "object") {

@@ -8,6 +8,14 @@ export function fill(element, ...children) {
   element.replaceChildren(...contents(children));
 }
 
+// Calls `draw` with one portion of `items` in each frame, so that the page stays responsive.
+export async function inPortions(items, size, draw, signal) {
+  for (let from = 0; from < items.length && !signal.aborted; from += size) {
+    if (from) await new Promise((wake) => requestAnimationFrame(wake));
+    draw(items.slice(from, from + size));
+  }
+}
+
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -67,7 +75,7 @@ export function say(text) {
 // `text` is a value, or a function that returns it.
 export function copyButton(label, text) {
   return h("button", {
-    type: "button",
+    type: "button", class: "quiet",
     onclick: async () => {
       const value = typeof text === "function" ? await text() : text;
       try {
@@ -87,6 +95,40 @@ export function copyButton(label, text) {
   }, label);
 }
 
+// An error about what was typed into the field `name` of a form.
+export function mistake(name, sentence) {
+  return Object.assign(new Error(sentence), { body: { field: name } });
+}
+
+// Says at its field what is wrong with it, and goes there: an error names the field as it was sent, which is the name of its
+// input, or one of its `data-names`.  Returns false if no input of `form` has that name.
+export function blame(form, error) {
+  const [name] = error.body?.field?.match(/^\w+/) ?? [];
+  const input = name && form.querySelector(`[name="${name}"], [data-names~="${name}"]`);
+  if (!input) return false;
+  const id = `${input.id}-problem`;
+  const described = input.getAttribute("aria-describedby") ?? "";
+  input.closest(".field").append(h("p", { class: "problem", id }, error.message.replace(/^[a-z]/, (letter) => letter.toUpperCase())));
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", `${described} ${id}`.trim());
+  const closed = input.closest("details:not([open])");
+  if (closed) closed.open = true;
+  input.focus();
+  return true;
+}
+
+// Takes away what `blame` said.
+export function pardon(form) {
+  for (const input of form.querySelectorAll("[aria-invalid]")) {
+    const id = `${input.id}-problem`;
+    document.getElementById(id)?.remove();
+    input.removeAttribute("aria-invalid");
+    const others = (input.getAttribute("aria-describedby") ?? "").split(" ").filter((each) => each !== id);
+    if (others.join("")) input.setAttribute("aria-describedby", others.join(" "));
+    else input.removeAttribute("aria-describedby");
+  }
+}
+
 // A form that runs one action at a time and shows its error in place.
 export function form(submitLabel, action, ...fields) {
   const problem = h("div", { hidden: true });
@@ -96,11 +138,13 @@ export function form(submitLabel, action, ...fields) {
     onsubmit: async (event) => {
       event.preventDefault();
       problem.hidden = true;
+      pardon(element);
       button.disabled = true;
       element.setAttribute("aria-busy", "true");
       try {
         await action(values(element), element);
       } catch (error) {
+        if (blame(element, error)) return;
         fill(problem, problemOf(error));
         problem.hidden = false;
       } finally {
@@ -112,7 +156,14 @@ export function form(submitLabel, action, ...fields) {
   return element;
 }
 
-// An error of an outage has a class of its own, and is removed when the daemon is back.
-export function problemOf(error) {
-  return h("p", { class: error.code === "gone" ? "problem outage" : "problem", role: "alert" }, error.message);
+// What is shown where nothing is yet: a sentence, and links to begin, the primary one first.
+export function empty(sentence, ...links) {
+  return h("div", { class: "empty" }, h("p", {}, sentence),
+    h("div", { class: "actions" }, links.map(([href, label], at) => h("a", { class: at ? "button" : "button primary", href }, label))));
+}
+
+// An error of an outage has a class of its own, and is removed when the daemon is back.  `again` asks once more.
+export function problemOf(error, again = null) {
+  return h("p", { class: error.code === "gone" ? "problem outage" : "problem", role: "alert" }, error.message,
+    again && [" ", h("button", { type: "button", onclick: () => again() }, "Try again")]);
 }

@@ -17,7 +17,7 @@ export async function editView(id, signal) {
   const [{ chains }, written] = await Promise.all([get("/api/chains", {}, signal), flowOf(id, signal)]);
   if (written.reason) return refused("Edit", id, written.reason);
   const state = readFlow(JSON.parse(written.text));
-  const editor = new Editor({ title: `Edit ${state.name || id}`, verb: "Save", state, chains, id, revision: written.revision, signal });
+  const editor = new Editor({ title: `Edit ${state.name || "scenario"}`, verb: "Save", state, chains, id, revision: written.revision, signal });
   editor.noteJob();
   return editor.open();
 }
@@ -30,7 +30,7 @@ export async function duplicateView(id, signal) {
   // An event for one scenario must not start two.
   for (const { values } of hooks) delete values.uuid;
   state.name = state.name ? `${state.name.slice(0, 193)} (copy)` : "";
-  const editor = new Editor({ title: `Duplicate ${state.name.replace(/ \(copy\)$/, "") || id}`, verb: "Create the copy", state, chains, signal });
+  const editor = new Editor({ title: `Duplicate ${state.name.replace(/ \(copy\)$/, "") || "scenario"}`, verb: "Create the copy", state, chains, signal });
   if (hooks.length) editor.notes.append(h("p", { class: "notice" }, "The webhooks of the copy get addresses of their own."));
   return editor.open();
 }

@@ -1,8 +1,9 @@
-// What stands below an amount: the balance of the account that this browser remembers, and the live quote of a swap.
+// What stands below an amount: the balance of the account that this browser remembers, and the live quote of a swap or of a transfer.
 
 import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
-import { grouped } from "./format.js";
+import { chainName, durationWords, grouped } from "./format.js";
+import { known } from "./known.js";
 import { readKept } from "./storage.js";
 
 // Pause in typing after which a quote is asked for, in milliseconds.
@@ -11,6 +12,21 @@ const KEY = "scenarioctl.account";
 
 // The account that signed last in this browser (`accounts.js`); empty if none.
 const rememberedAddress = (bytes) => readKept("localStorage", `${KEY}.${bytes}`)?.address ?? "";
+
+// What a transfer of `max` would send: of the account as which the scenario is made, else of the one that signed last in this
+// browser, else of the only one that is watched.
+export async function maximumOf(step, editor) {
+  const { acting } = editor.state;
+  const values = { ...step.values, source_chain: editor.chainOf(step, "source_chain"), dest_chain: editor.chainOf(step, "dest_chain") };
+  const watched = (await known()).filter((each) => each.watched);
+  const sender = acting?.signer || rememberedAddress(32) || (watched.length === 1 ? watched[0].address : "");
+  if (!sender) throw new Error("All that can be sent depends on the account that signs. Watch that one account under Accounts.");
+  if (!values.destination_address) throw new Error("What the fees leave depends on the receiver. Fill it in first.");
+  const keys = ["source_chain", "dest_chain", "assetid", "destination_address", "remote_fee_asset", "allow_death", "accept_loss", "xcm_version", "yes"];
+  const fields = Object.fromEntries(keys.filter((key) => ![undefined, "", null].includes(values[key])).map((key) => [key, values[key]]));
+  const { maximum } = await post("/api/tx/transfer", { ...fields, amount: "max", sender, ...(acting && { as: acting.name ?? acting }) }, editor.signal);
+  return maximum;
+}
 
 // Whether what somebody typed is a number of tokens above `most`.
 function isMore(typed, { decimals }, most) {
@@ -22,29 +38,55 @@ function isMore(typed, { decimals }, most) {
   }
 }
 
+const SWAP = {
+  needs: ["assetin", "assetout", "amount"],
+  also: ["slippage", "route", "chain"],
+  path: "/api/swap/quote",
+  says: ({ received, at_least: least, impact_percent: impact }) => `Now worth ${grouped(received)}, at least ${grouped(least)}${impact ? `; price impact ${impact} %` : ""}.`,
+};
+
+const TRANSFER = {
+  needs: ["source_chain", "dest_chain", "assetid", "amount"],
+  also: ["destination_address", "sender"],
+  path: "/api/xcm/quote",
+  says: ({ send, receive, fees, minimum, seconds, basis, reasons }) => [
+    `You send ${wordsOf(send)}, they receive ${receive ? wordsOf(receive) : "an unknown amount"}.`,
+    `Fees: ${fees.map(({ chain, what, amount, at_most: isBound }) => `${what} on ${chainName(chain)} ${amount ? `${isBound ? "at most " : ""}${wordsOf(amount)}` : "unknown"}`).join(", ") || "unknown"}.`,
+    minimum ? `At least ${wordsOf(minimum)} has to be sent, or nothing arrives.` : "The least that arrives is unknown.",
+    `It takes about ${durationWords(seconds)}.`,
+    ...(basis === "dry run" ? [] : [`Not simulated: these are prices that the chains tell${reasons.length ? ` (${reasons.join("; ")})` : ""}.`]),
+  ].join(" "),
+};
+const QUOTES = { swap: SWAP, xTransfer: TRANSFER };
+
+const wordsOf = ({ human, value }) => grouped(human ?? `${value} in the smallest unit`);
+
 // Keeps the notes of all cards; `look` is called whenever a step may need another one.
 export function amountNotes(editor) {
   const timers = new Map();
   const latest = new Map();
 
   async function balance(chain, asset, typed) {
-    const address = rememberedAddress(32);
+    const name = editor.state.acting?.name ?? editor.state.acting;
+    const address = name ?? rememberedAddress(32);
     if (!address || !asset) return "";
     const { balances } = await editor.once("/api/balances", { address, chains: chain, zero: "true" }, { balances: [] });
     const row = balances.find((each) => each.asset === asset.id);
     const most = row?.transferable;
     if (!most?.human) return "";
-    return isMore(typed, asset, most) ? `${grouped(typed)} is more than you can send: ${grouped(most.human)}.` : `You can send ${grouped(most.human)}.`;
+    return isMore(typed, asset, most) ? `${grouped(typed)} is more than ${name ?? "you"} can send: ${grouped(most.human)}.` : `${name ?? "You"} can send ${grouped(most.human)}.`;
   }
 
-  async function quote({ values }, signal) {
-    const { assetin = "", assetout = "", amount = "", slippage = "", route = "", chain = "" } = values;
-    const typed = [assetin, assetout, amount];
-    if (typed.some((each) => !String(each).trim() || String(each).includes("{{")) || String(route).includes("{{")) return "";
+  async function quote(step, { needs, also, path, says }, signal) {
+    const values = { ...step.values, ...Object.fromEntries(needs.filter((key) => key.endsWith("_chain")).map((key) => [key, editor.chainOf(step, key)])) };
+    const given = (key) => String(values[key] ?? "").trim();
+    // A quote knows of no other asset that pays.
+    if (!needs.every(given) || [...needs, ...also].some((key) => given(key).includes("{{")) || given("remote_fee_asset")) return "";
+    const fields = Object.fromEntries([...needs, ...also].filter(given).map((key) => [key, values[key]]));
+    // Who acts for others pays with their balance.
+    const sender = path === TRANSFER.path && !fields.sender && !editor.state.acting && rememberedAddress(32);
     try {
-      const fields = { assetin, assetout, amount, ...(slippage && { slippage }), ...(route && { route }), ...(chain && { chain }) };
-      const { received, at_least: least, impact_percent: impact } = await post("/api/swap/quote", fields, signal);
-      return `Now worth ${grouped(received)}, at least ${grouped(least)}${impact ? `; price impact ${impact} %` : ""}.`;
+      return says(await post(path, { ...fields, ...(sender && { sender }) }, signal));
     } catch (error) {
       // The fields say themselves what is wrong with them.
       return signal.aborted || error.code === "invalid_request" || error.code === "gone" ? "" : `No quote: ${error.message}`;
@@ -57,11 +99,18 @@ export function amountNotes(editor) {
     latest.set(step.uid, asking);
     const asset = card.controls.find(({ key }) => key === "assetid" || key === "assetin");
     const chain = editor.chainOf(step, asset.spec.of);
-    const words = await Promise.all([
-      balance(chain, asset.asset(), String(step.values.amount ?? "")),
-      control.spec.quote ? quote(step, AbortSignal.any([editor.signal, asking.signal])) : "",
+    const kind = control.spec.quote && QUOTES[step.type];
+    const words = [];
+    const shows = (place) => (found) => {
+      words[place] = found;
+      if (!asking.signal.aborted) control.note(words.filter((each) => each).join(" "));
+    };
+    // What was quoted before is of another amount.
+    if (kind) shows(1)("Getting a quote…");
+    await Promise.all([
+      balance(chain, asset.asset(), String(step.values.amount ?? "")).then(shows(0)),
+      kind && quote(step, kind, AbortSignal.any([editor.signal, asking.signal])).then(shows(1)),
     ]);
-    if (!asking.signal.aborted) control.note(words.filter((each) => each).join(" "));
   }
 
   return {

@@ -14,7 +14,7 @@ export class StepCard {
     this.found = [];
     this.body = h("div", { class: "step-body", id: `step-${step.uid}`, hidden: true });
     this.says = h("span", { class: "step-says" });
-    this.badge = h("span", { class: "step-badge", hidden: true });
+    this.badge = h("span", { class: "badge failed", hidden: true });
     this.title = h("button", { type: "button", class: "step-title", "aria-expanded": "false", "aria-controls": this.body.id, onclick: () => this.open(this.body.hidden) });
     this.handle = h("span", { class: "step-handle", "aria-hidden": "true", title: "Drag to move" }, "⠿");
     this.up = this.button("↑", "up", () => editor.move(step, -1));
@@ -62,8 +62,8 @@ export class StepCard {
     this.problems(this.found);
   }
 
-  // Shows the state again, after an undo or when another step has changed.
-  update() {
+  // Shows the state again, when another step has changed, or `anew`, after an undo.
+  update({ anew = false } = {}) {
     const { step, kind, editor } = this;
     const number = editor.numberOf(step);
     const total = editor.state.steps.length;
@@ -77,8 +77,11 @@ export class StepCard {
     this.down.setAttribute("aria-label", `Move ${name} down`);
     this.gone.setAttribute("aria-label", `Remove ${name}`);
     if (!this.controls) return;
-    for (const control of this.controls) if (!control.hasFocus()) control.show(step.values[control.key] ?? "");
-    if (document.activeElement !== this.id) this.id.value = step.id;
+    for (const control of this.controls) {
+      if (anew || !control.hasFocus()) control.show(step.values[control.key] ?? "", anew);
+      if (anew) control.refresh?.();
+    }
+    if (anew || document.activeElement !== this.id) this.id.value = step.id;
     this.arrange();
   }
 
@@ -143,7 +146,7 @@ export class StepCard {
     const shown = new Set(controls.map(({ key }) => key));
     for (const control of controls) {
       const problem = this.found.find(({ field }) => field === control.key);
-      control.problem(problem ? this.words(problem, control.spec) : "", problem?.waiting);
+      control.problem(problem ? this.words(problem) : "", problem?.waiting);
       if (problem && !problem.waiting && control.spec.more && this.editor.tried) this.more.open = true;
     }
     for (const key of ["id", "after"]) {
@@ -160,8 +163,10 @@ export class StepCard {
   }
 
   // The daemon names the key of the flow file; the form names its label.
-  words({ field, problem }, spec) {
+  words({ field, problem }) {
+    const spec = this.kind.fields.find(({ key }) => key === field);
     const value = this.step.values[field];
+    if (!spec) return problem;
     if (value === undefined || !String(value).trim()) return `${spec.label} is missing.`;
     return problem.startsWith(`${field} `) ? spec.label + problem.slice(field.length) : problem;
   }

@@ -1,6 +1,7 @@
 // The picker of placeholders: inserts the data of an earlier step, like `{{ webhook1.address }}`, into a field.
 
 import { get } from "./api.js";
+import { dialog } from "./dialog.js";
 import { field, fill, h } from "./dom.js";
 import { KINDS } from "./editor_forms.js";
 import { freeId } from "./editor_state.js";
@@ -13,7 +14,7 @@ export function insertButton(spec, step, editor, target) {
   if (NEVER.has(spec.kind)) return null;
   const button = h("button", { type: "button", class: "insert", hidden: !editor.providers(step).length, "aria-label": `Insert data of an earlier step into ${spec.label}`, title: "Insert data of an earlier step" }, "{ }");
   button.addEventListener("click", async () => {
-    const placeholder = await pick(step, editor);
+    const placeholder = await pick(step, spec, editor);
     const box = placeholder === null ? button : target();
     if (placeholder !== null) {
       const at = box.selectionStart ?? box.value.length;
@@ -27,7 +28,7 @@ export function insertButton(spec, step, editor, target) {
 }
 
 // Asks for a step and a field of its data; returns the placeholder, null if the dialog was closed.
-function pick(step, editor) {
+async function pick(step, spec, editor) {
   const providers = editor.providers(step);
   const steps = h("select", { id: "data-step", name: "data_step" }, providers.map((each, number) => h("option", { value: each.uid, selected: number === providers.length - 1 }, `${editor.numberOf(each)}. ${KINDS[each.type].title} ${KINDS[each.type].line(each.values)}`)));
   const path = field("data_path", "Field", { hint: " " });
@@ -51,27 +52,13 @@ function pick(step, editor) {
     }
   }
   steps.addEventListener("change", offer);
-  const dialog = h("dialog", { "aria-labelledby": "data-title" },
-    h("form", { method: "dialog" },
-      h("h2", { id: "data-title" }, "Insert data of an earlier step"),
-      h("div", { class: "field" }, h("label", { for: "data-step" }, "Step"), steps),
-      path, list,
-      h("div", { class: "actions" },
-        h("button", { type: "submit", value: "insert", class: "primary" }, "Insert"),
-        h("button", { type: "submit", value: "" }, "Cancel"))));
-  document.body.append(dialog);
-  dialog.showModal();
-  input.focus();
+  input.autofocus = true;
   offer();
-  return new Promise((settle) => dialog.addEventListener("close", () => {
-    dialog.remove();
-    if (dialog.returnValue !== "insert") {
-      settle(null);
-      return;
-    }
-    const provider = chosen();
-    if (!provider.id) editor.name(provider, freeId(editor.state, provider));
-    const rest = input.value.trim().replace(/^\.+/, "");
-    settle(`{{ ${rest ? `${provider.id}.${rest}` : provider.id} }}`);
-  }));
+  const contents = [h("div", { class: "field" }, h("label", { for: "data-step" }, "Step"), steps), path, list];
+  if (!await dialog("Insert data of an earlier step", contents, { submit: "Insert" })) return null;
+  const provider = chosen();
+  // Undone with the change of the field.
+  if (!provider.id) editor.name(provider, freeId(editor.state, provider), `${step.uid} ${spec.key}`);
+  const rest = input.value.trim().replace(/^\.+/, "");
+  return `{{ ${rest ? `${provider.id}.${rest}` : provider.id} }}`;
 }

@@ -1,8 +1,10 @@
 // The fields of a step's form.  Each has one control: `show(value)` sets it, `problem(sentence)` says what is wrong
 // with it, and `refresh()` is called when a field that it depends on has changed.
 
-import { fill, h } from "./dom.js";
+import { fill, h, say } from "./dom.js";
+import { maximumOf } from "./editor_amounts.js";
 import { insertButton } from "./editor_data.js";
+import { known, knownName } from "./known.js";
 
 let count = 0;
 // The choice behind which an asset is typed.
@@ -61,16 +63,45 @@ const FIXED = new Set(["chain", "exchange", "choice", "flag"]);
 
 function textControl(spec, step, editor, id) {
   const long = ["text", "long", "list", "table"].includes(spec.kind);
-  const list = spec.kind === "pallet" || spec.kind === "item" ? h("datalist", { id: `${id}-list` }) : null;
+  const list = ["pallet", "item", "address"].includes(spec.kind) ? h("datalist", { id: `${id}-list` }) : null;
   const shared = { id, name: spec.key, autocomplete: "off", spellcheck: "false", autocapitalize: "off", inputmode: spec.inputmode, "aria-required": spec.required ? "true" : null };
   const input = long
     ? h("textarea", { ...shared, rows: spec.kind === "text" ? 3 : 2 })
     : h("input", { ...shared, type: "text", list: list && list.id });
-  input.addEventListener("input", () => editor.change(step, spec.key, input.value));
-  const control = frame(spec, id, [input, list, insertButton(spec, step, editor, () => input)].filter((each) => each));
+  input.addEventListener("input", () => editor.change(step, spec.key, input.value, { typed: true }));
+  const most = spec.maximum && h("button", { type: "button", "aria-label": "Max: all that can be sent", onclick: () => setMaximum() }, "Max");
+  const control = frame(spec, id, [input, list, most, insertButton(spec, step, editor, () => input)].filter((each) => each));
+  async function setMaximum() {
+    most.disabled = true;
+    try {
+      control.show(await maximumOf(step, editor));
+      editor.change(step, spec.key, input.value);
+    } catch (error) {
+      if (!editor.signal.aborted) say(error.message);
+    } finally {
+      most.disabled = false;
+    }
+  }
   control.show = (value) => { if (input.value !== String(value)) input.value = String(value); };
-  if (list) control.refresh = () => suggest(spec, step, editor, list);
+  if (spec.kind === "address") nameReceiver(control, input, list);
+  else if (list) control.refresh = () => suggest(spec, step, editor, list);
   return control;
+}
+
+// Offers the accounts of the address book, and says the name of the one that is typed.
+function nameReceiver(control, input, list) {
+  async function tell() {
+    const typed = input.value;
+    const name = await knownName(typed.trim());
+    if (input.value === typed) control.note(name && ["In the address book: ", h("b", {}, name)]);
+  }
+  const show = control.show;
+  control.show = (value) => {
+    show(value);
+    tell();
+  };
+  input.addEventListener("input", tell);
+  known().then((entries) => fill(list, entries.map(({ name, address }) => h("option", { value: address }, name)))).catch(() => {});
 }
 
 // Fills in the names of the runtime: pallets, or the items of the pallet that is typed.
@@ -101,16 +132,17 @@ function choiceControl(spec, step, editor, id) {
 
 function chainControl(spec, step, editor, id) {
   const known = editor.chains.filter(({ role }) => (spec.kind === "exchange" ? role === "dex" : role !== "contracts"));
-  const options = (chains) => chains.map(({ name, title }) => h("option", { value: name }, title === name ? name : `${title} (${name})`));
+  const options = (chains) => chains.map(({ name, title }) => h("option", { value: name }, known.some((each) => each.title === title && each.name !== name) ? `${title} (${name})` : title));
   const tests = known.filter(({ testnet }) => testnet);
   const select = h("select", { id, name: spec.key },
+    spec.none && h("option", { value: "" }, spec.none),
     options(known.filter(({ testnet }) => !testnet)),
     tests.length > 0 && h("optgroup", { label: "Test networks" }, options(tests)));
   select.addEventListener("change", () => editor.change(step, spec.key, select.value));
   const control = frame(spec, id, [select]);
   control.show = (value) => {
     const wanted = String(value).toLowerCase();
-    const found = wanted === "" ? known[0] : editor.chains.find(({ name, aliases }) => [name, ...aliases].some((each) => each.toLowerCase() === wanted));
+    const found = wanted === "" && !spec.none ? known[0] : editor.chains.find(({ name, aliases }) => [name, ...aliases].some((each) => each.toLowerCase() === wanted));
     choose(select, found?.name ?? value);
   };
   if (spec.kind === "exchange" && known.length < 2) control.element.hidden = true;
@@ -142,7 +174,7 @@ function assetControl(spec, step, editor, id) {
     if (!other.hidden) other.focus();
     editor.change(step, spec.key, select.value === OTHER ? other.value : select.value);
   });
-  other.addEventListener("input", () => editor.change(step, spec.key, other.value));
+  other.addEventListener("input", () => editor.change(step, spec.key, other.value, { typed: true }));
   const find = (value) => {
     const wanted = String(value).toLowerCase();
     return rows.find(({ id: each }) => each.toLowerCase() === wanted) ?? rows.find(({ canonical, symbol }) => canonical && symbol.toLowerCase() === wanted);
@@ -154,12 +186,13 @@ function assetControl(spec, step, editor, id) {
     h("option", { value: "" }, spec.none ?? "Choose…"),
     rows.filter(({ canonical }) => canonical).map((row) => h("option", { value: nameOf(row) }, row.name && row.name !== row.symbol ? `${row.symbol} – ${row.name}` : row.symbol)),
     h("option", { value: OTHER }, "Other…"));
-  control.show = (value) => {
+  control.show = (value, anew = false) => {
     const found = find(value);
     const isOther = value !== "" && !found?.canonical;
     // What is being typed stays where it is, even while it is empty.
-    if (document.activeElement === other && !other.hidden) return;
+    if (!anew && document.activeElement === other && !other.hidden) return;
     select.value = isOther ? OTHER : value === "" ? "" : nameOf(found);
+    if (!isOther && document.activeElement === other) select.focus();
     other.hidden = !isOther;
     other.value = isOther ? String(value) : "";
     control.note(isOther && found ? `${found.symbol || found.id}${found.mark ? `, ${found.mark}` : ""}` : "");
@@ -176,7 +209,7 @@ function assetControl(spec, step, editor, id) {
     const value = step.values[spec.key] ?? "";
     const native = rows.find(({ kind, canonical }) => kind === "native" && canonical);
     // The native asset of the former chain is hardly meant on another one that doesn't have it.
-    if (before?.kind === "native" && native && !find(value)) editor.change(step, spec.key, nameOf(native));
+    if (before?.kind === "native" && native && !find(value)) editor.change(step, spec.key, nameOf(native), { follows: true });
     control.show(step.values[spec.key] ?? "");
     if (spec.key === "assetout") inTokens(step, control.asset(), editor);
     editor.noteAmounts(step);

@@ -2,6 +2,8 @@
 //
 // To add a field, add a row: its `key` in the flow file, its `label`, and its `kind`; `editor_fields.js` draws each kind.
 
+import { chainName } from "./format.js";
+
 // A value of a list or a table as one line: text as it is, anything else as JSON.
 function lineOf(value) {
   const plain = typeof value === "string" && !/^\s*[[{"]|\n/.test(value);
@@ -73,14 +75,14 @@ const TYPES = {
       { key: "source_chain", label: "Source chain", kind: "chain" },
       { key: "dest_chain", label: "Destination chain", kind: "chain" },
       { key: "assetid", label: "Asset", kind: "asset", of: "source_chain", required: true },
-      { key: "amount", label: "Amount", ...AMOUNT, required: true, balance: true },
+      { key: "amount", label: "Amount", ...AMOUNT, required: true, balance: true, maximum: true, quote: true },
       { key: "destination_address", label: "Receiver", kind: "address", hint: "SS58 address or 0x public key on the destination chain.", required: true },
       { key: "remote_fee_asset", label: "Asset that pays on the destination", kind: "asset", of: "source_chain", none: "The asset that is sent", more: true, hint: "A little of it goes along and pays for execution on the destination. The destination is asked how much. What is left is the receiver's." },
       { key: "allow_death", label: "Let the transfer close the sender's account", kind: "flag", more: true, hint: "Only within a chain." },
       { key: "accept_loss", label: "Send it also if so little arrives that it is lost", kind: "flag", more: true },
       { key: "xcm_version", label: "XCM version", kind: "choice", options: [["", "Highest that both chains know"], ["3", "3"], ["4", "4"], ["5", "5"]], more: true },
     ],
-    says: ({ amount, assetid, source_chain, dest_chain }) => [[amount, assetid], [source_chain, source_chain === dest_chain ? "" : "→", source_chain === dest_chain ? "" : dest_chain]],
+    says: ({ amount, assetid, source_chain, dest_chain }) => [[amount, assetid], [chainName(source_chain), ...(source_chain === dest_chain ? [] : ["→", chainName(dest_chain)])]],
   },
   swap: {
     title: "Swap",
@@ -110,7 +112,7 @@ const TYPES = {
       { key: "text", label: "Text", kind: "text", required: true, hint: "The text becomes a public and permanent part of the chain's history." },
       { key: "plain", label: "Emit no event", kind: "flag", more: true },
     ],
-    says: ({ text, chain }) => [[text && `“${text}”`], [chain]],
+    says: ({ text, chain }) => [[text && `“${text}”`], [chainName(chain)]],
   },
   chainQuery: {
     title: "Query",
@@ -122,7 +124,7 @@ const TYPES = {
       { key: "params", label: "Parameters", kind: "list", hint: "One to a line: keys of a map, or arguments of the runtime API." },
       { key: "block", label: "Block", kind: "line", hint: "Hash or number. Default: the newest block.", more: true },
     ],
-    says: ({ chain, pallet_name, method_name }) => [[[pallet_name, method_name].filter(Boolean).join(".")], [chain]],
+    says: ({ chain, pallet_name, method_name }) => [[[pallet_name, method_name].filter(Boolean).join(".")], [chainName(chain)]],
   },
   chainTx: {
     title: "Call",
@@ -132,7 +134,7 @@ const TYPES = {
       ...ITEM.map((field) => ({ ...field, required: true })),
       { key: "params", label: "Arguments", kind: "table", hint: "One to a line: name, colon, value. For example remark: 0x68656c6c6f" },
     ],
-    says: ({ chain, pallet_name, method_name }) => [[[pallet_name, method_name].filter(Boolean).join(".")], [chain]],
+    says: ({ chain, pallet_name, method_name }) => [[[pallet_name, method_name].filter(Boolean).join(".")], [chainName(chain)]],
   },
   delay: {
     title: "Delay",

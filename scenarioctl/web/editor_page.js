@@ -1,17 +1,23 @@
 // The step editor: the list of steps, the name, the picture beside them, undo, and what saves.
 
 import { get, onGone, post } from "./api.js";
+import { confirmed } from "./dialog.js";
 import { fill, h, problemOf, say } from "./dom.js";
+import { actingFields } from "./editor_acting.js";
 import { amountNotes } from "./editor_amounts.js";
 import { StepCard, adder, types } from "./editor_cards.js";
+import { differenceTable } from "./editor_conflict.js";
 import { KINDS } from "./editor_forms.js";
 import { History, dropDraft, keepDraft, keptDraft, newStep, writeFlow } from "./editor_state.js";
+import { nameChains } from "./format.js";
 import { isCompact } from "./storage.js";
 
 // Pause in typing after which the picture is drawn, in milliseconds.
 const PAUSE = 350;
 // A longer list opens with its cards closed.
 const OPEN = 4;
+// The smallest scale of the picture at which its text can be read.
+const READABLE = 0.6;
 
 export const linkOf = (id) => `#/create/?diagramData=${encodeURIComponent(id)}`;
 
@@ -20,6 +26,7 @@ const counted = (sentence) => sentence.replace(/steps\[(\d+)\]/g, (_, number) =>
 
 export class Editor {
   constructor({ title, verb, state, chains, signal, id = "", revision = "", isList = false }) {
+    nameChains(chains);
     Object.assign(this, { title, verb, state, chains, signal, id, revision });
     this.wasList = isList || state.steps.length !== 1;
     this.place = location.hash;
@@ -73,7 +80,8 @@ export class Editor {
     return this.once(`/api/chains/${encodeURIComponent(chain)}/pallets`, {}, { pallets: [], apis: [] });
   }
 
-  change(step, key, value) {
+  // What is `typed` in one go is undone at once; what `follows` from the last change is undone with it.
+  change(step, key, value, { typed = false, follows = false } = {}) {
     step.values[key] = value;
     // Another receiver has to be confirmed again.
     if (key === "destination_address") delete step.values.yes;
@@ -81,7 +89,7 @@ export class Editor {
     const card = this.cards.get(step.uid);
     card.update();
     for (const control of card.controls ?? []) if (control.spec.of === key || control.spec.pallet === key) control.refresh?.();
-    this.changed(`${step.uid} ${key}`);
+    this.changed(typed ? `${step.uid} ${key}` : "", follows);
     this.noteAmounts(step);
   }
 
@@ -119,8 +127,7 @@ export class Editor {
     this.state.steps.splice(place, 1);
     for (const each of this.state.steps) if (each.after !== null) each.after = each.after.filter((uid) => uid !== step.uid);
     this.draw();
-    const next = this.state.steps[Math.min(place, this.state.steps.length - 1)];
-    (next ? this.cards.get(next.uid).title : this.list.querySelector("button")).focus();
+    this.focusAt(place);
     this.changed();
     say(`${KINDS[step.type].title} removed. Undo brings it back.`);
   }
@@ -151,8 +158,8 @@ export class Editor {
     return JSON.stringify(writeFlow(this.state)) !== this.opened;
   }
 
-  changed(place = "") {
-    this.history.add(this.state, place);
+  changed(place = "", follows = false) {
+    this.history.add(this.state, place, follows);
     this.keep();
     this.arrange();
     this.later();
@@ -170,7 +177,7 @@ export class Editor {
     this.revision = kept.revision;
     this.wasList ||= this.state.steps.length !== 1;
     this.notes.append(h("p", { class: "notice restored", role: "status" }, kept.note || "Your unsaved changes are back.", " ",
-      h("button", { type: "button", onclick: () => this.reload() }, "Discard them")));
+      h("button", { type: "button", class: "quiet", onclick: () => this.reload() }, "Discard them")));
   }
 
   // Opens the view anew, without what was changed.
@@ -184,26 +191,35 @@ export class Editor {
     dropDraft(this.place);
   }
 
-  travel(state) {
+  travel(state, done) {
+    say(state ? done : `Nothing to ${done === "Undone" ? "undo" : "redo"}`);
     if (!state) return;
-    const { activeElement } = document;
-    const uid = activeElement?.closest?.(".step-card")?.dataset.uid;
-    const key = activeElement?.closest?.("[data-key]")?.dataset.key;
+    // The cards that stay keep their steps, so that the focus stays where it is.
+    const known = new Map(this.state.steps.map((step) => [step.uid, step]));
+    const place = this.state.steps.findIndex(({ uid }) => this.cards.get(uid).element.contains(document.activeElement));
+    state.steps = state.steps.map((step) => (known.has(step.uid) ? Object.assign(known.get(step.uid), step) : step));
     this.state = state;
-    this.draw({ anew: true });
+    this.draw();
+    for (const card of this.cards.values()) card.update({ anew: true });
     this.keep();
     this.arrange();
     this.later();
-    const card = this.cards.get(uid);
-    if (card && key) card.focus(key);
+    // The card with the focus is gone.
+    if (place >= 0 && !this.list.contains(document.activeElement)) this.focusAt(place);
   }
 
   undo() {
-    this.travel(this.history.undo());
+    this.travel(this.history.undo(), "Undone");
   }
 
   redo() {
-    this.travel(this.history.redo());
+    this.travel(this.history.redo(), "Redone");
+  }
+
+  // Focuses the step at a place that another one had; without any steps, the choice of the first.
+  focusAt(place) {
+    const next = this.state.steps[Math.min(place, this.state.steps.length - 1)];
+    (next ? this.cards.get(next.uid).title : this.list.querySelector("button")).focus();
   }
 
   // ---- The view.
@@ -221,23 +237,30 @@ export class Editor {
     });
     this.nameField = h("div", { class: "field" }, h("label", { for: "flow-name" }, "Name (optional)"), this.nameBox,
       h("p", { id: "flow-name-hint", class: "hint" }, "For lists and searches."), h("p", { id: "flow-name-problem", class: "problem", hidden: true }));
-    this.undoButton = h("button", { type: "button", onclick: () => this.undo() }, "Undo");
-    this.redoButton = h("button", { type: "button", onclick: () => this.redo() }, "Redo");
+    this.undoButton = h("button", { type: "button", class: "quiet", onclick: () => this.undo() }, "Undo");
+    this.redoButton = h("button", { type: "button", class: "quiet", onclick: () => this.redo() }, "Redo");
+    this.acting = actingFields(this);
     this.historyButtons = h("div", { class: "actions" }, this.undoButton, this.redoButton);
     this.saveButton = h("button", { type: "submit", class: "primary" }, this.verb);
-    this.image = h("img", { alt: "" });
+    // As wide as there is room, but a long one so that its text can be read.
+    this.image = h("img", { alt: "", onload: ({ target }) => { target.width = Math.min(target.naturalWidth, Math.max(READABLE * target.naturalWidth, target.parentElement.clientWidth)); } });
     this.picture = h("figure", { class: "editor-picture", hidden: true, "aria-label": "Picture of the steps" },
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture" }, this.image), this.wrong);
     this.form = h("form", { class: "editor-form", novalidate: true, onsubmit: (event) => { event.preventDefault(); this.save(); } },
-      this.historyButtons, this.list, this.nameField,
+      this.historyButtons, this.list, this.acting.element, this.nameField,
       h("div", { class: "actions" }, this.saveButton, h("a", { class: "button", href: this.id ? linkOf(this.id) : "#/" }, "Cancel")),
       this.trouble);
-    const section = h("section", { class: "editor", onkeydown: (event) => this.key(event) },
+    const section = h("section", { class: "editor" },
       h("h1", { tabindex: "-1" }, this.title), this.notes,
       h("div", { class: "editor-columns" }, this.form, this.picture));
     // A problem is said once its field is left, not at the first letter of it.
-    this.list.addEventListener("focusout", () => setTimeout(() => this.show(), 0));
-    this.draw({ anew: true });
+    this.list.addEventListener("focusout", () => {
+      this.history.close();
+      setTimeout(() => this.show(), 0);
+    });
+    // Wherever the focus is: a press of a button that is gone leaves it nowhere.
+    document.addEventListener("keydown", (event) => this.key(event), { signal });
+    this.draw();
     this.arrange();
     this.redraw();
     addEventListener("beforeunload", (event) => { if (this.isDirty && !this.isLeft) event.preventDefault(); }, { signal });
@@ -249,9 +272,10 @@ export class Editor {
 
   key(event) {
     // In one form, Enter sends it; in a list of them, that would be a surprise.
-    if (event.key === "Enter" && this.isList() && event.target.matches("input")) event.preventDefault();
-    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const key = event.key.toLowerCase();
+    if (event.key === "Enter" && this.isList() && event.target.matches(".editor-form input")) event.preventDefault();
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || document.querySelector("dialog[open]")) return;
+    // On a keyboard with other letters, the key at the place of a Latin one.
+    const key = /^[a-z]$/i.test(event.key) ? event.key.toLowerCase() : event.code.slice(-1).toLowerCase();
     const back = key === "z" && !event.shiftKey;
     if (!back && key !== "y" && !(key === "z" && event.shiftKey)) return;
     event.preventDefault();
@@ -260,23 +284,22 @@ export class Editor {
   }
 
   // Asks before a link leads away from changes that are not saved.
-  leave(event) {
+  async leave(event) {
     const link = event.target.closest?.("a[href]");
     if (!link || !this.isDirty || this.isLeft || link.target || event.ctrlKey || event.metaKey || event.shiftKey || link.classList.contains("skip")) return;
-    if (confirm("Leave without saving? Your changes will be lost.")) {
-      this.forget();
-      return;
-    }
     event.preventDefault();
     event.stopPropagation();
+    if (!await confirmed("Leave without saving?", "Your changes will be lost.", "Leave", "Stay")) return;
+    this.forget();
+    link.click();
   }
 
-  // Draws the list; cards that are there are moved. `anew`: all values may have changed.
-  draw({ anew = false } = {}) {
+  // Draws the list; cards that are there are moved.
+  draw() {
+    const { activeElement } = document;
     const open = new Set([...this.cards.values()].filter((card) => card.isOpen()).map(({ step }) => step.uid));
-    const known = anew ? new Map() : this.cards;
     const first = !this.cards.size && this.state.steps.length <= OPEN;
-    this.cards = new Map(this.state.steps.map((step) => [step.uid, known.get(step.uid) ?? new StepCard(step, this)]));
+    this.cards = new Map(this.state.steps.map((step) => [step.uid, this.cards.get(step.uid) ?? new StepCard(step, this)]));
     const isList = this.isList();
     const rows = [];
     for (const [number, step] of this.state.steps.entries()) {
@@ -286,8 +309,10 @@ export class Editor {
     const end = this.state.steps.length ? adder(this, this.state.steps.length, "Add a step") : h("div", { class: "add-types", role: "group", "aria-label": "Step types" }, h("p", {}, "Which step comes first?"), types((type) => this.add(type, 0)));
     rows.push(h("li", { class: "between end" }, end));
     fill(this.list, rows);
+    if (this.list.contains(activeElement)) activeElement.focus({ preventScroll: true });
     this.list.classList.toggle("single", !isList);
     this.nameBox.value = this.state.name;
+    this.acting.update();
     for (const card of this.cards.values()) {
       card.update();
       if (first || !isList || open.has(card.step.uid)) card.open(true);
@@ -343,7 +368,7 @@ export class Editor {
       return this.found;
     } catch (error) {
       if (asking.signal.aborted || this.signal.aborted) return null;
-      fill(this.trouble, problemOf(error));
+      fill(this.trouble, problemOf(error, () => this.later()));
       throw error;
     }
   }
@@ -386,7 +411,7 @@ export class Editor {
     try {
       if (await this.isSound()) await this.store();
     } catch (error) {
-      if (!this.signal.aborted) this.tell(error);
+      if (!this.signal.aborted) await this.tell(error);
     } finally {
       this.isSaving = false;
       this.form.removeAttribute("aria-busy");
@@ -407,8 +432,9 @@ export class Editor {
       say(wrong.length === 1 ? "1 problem to fix" : `${wrong.length} problems to fix`);
       return false;
     }
-    for (const { uid, problem, confirm: key } of asked) {
-      if (!confirm(`${problem}.\n\n${this.verb} it anyway?`)) return false;
+    for (const each of asked) {
+      const { uid, confirm: key } = each;
+      if (!await confirmed(`${this.verb} it anyway?`, `${this.cards.get(uid).words(each)}.`, `${this.verb} anyway`)) return false;
       this.state.steps.find((each) => each.uid === uid).values[key] = true;
     }
     if (asked.length) this.changed();
@@ -429,7 +455,7 @@ export class Editor {
   async store() {
     const flow = writeFlow(this.state);
     const answer = this.id
-      ? await post("/api/scenario/replace", { id: this.id, content: { name: "", tags: [], ...flow }, revision: this.revision }, this.signal)
+      ? await post("/api/scenario/replace", { id: this.id, content: { name: "", tags: [], as: "", ...flow }, revision: this.revision }, this.signal)
       : await post("/api/create/flow", { flow }, this.signal);
     this.forget();
     if (answer.warnings.length) say(`Warning: ${answer.warnings.join("; ")}`);
@@ -437,9 +463,9 @@ export class Editor {
     location.hash = linkOf(this.id || answer.result);
   }
 
-  tell(error) {
+  async tell(error) {
     if (this.id && error.status === 409) {
-      this.conflict();
+      await this.conflict();
       return;
     }
     const place = error.body?.field ?? "";
@@ -458,13 +484,35 @@ export class Editor {
     this.goTo(problem);
   }
 
-  conflict() {
-    const again = h("button", { type: "button", onclick: () => this.reload() }, "Discard mine and load theirs");
-    fill(this.trouble, h("div", { class: "notice", role: "alert" },
-      h("p", {}, "Somebody else has changed this scenario since you opened it. Your changes are not saved."),
-      h("div", { class: "actions" }, again,
-        h("button", { type: "button", onclick: () => this.copy() }, "Save mine as a new scenario"))));
-    again.focus();
+  // Somebody else has saved meanwhile: shows what differs before anybody chooses.
+  async conflict() {
+    let theirs = null;
+    let table;
+    try {
+      const written = await post("/api/scenario/flow", { id: this.id, syntax: "json" }, this.signal);
+      table = differenceTable(writeFlow(this.state), JSON.parse(written.text), this.chains) ?? h("p", {}, "Both versions say the same.");
+      theirs = written.revision;
+    } catch (error) {
+      // What no flow file can hold is not compared.
+      if (error.status !== 422) throw error;
+      table = problemOf(error);
+    }
+    const choice = (words, act) => h("button", { type: "button", onclick: act }, words);
+    const notice = h("section", { class: "conflict", tabindex: "-1", "aria-label": "Two versions" },
+      h("p", { class: "notice", role: "alert" }, "Somebody else has changed this scenario since you opened it. Your changes are not saved."),
+      table,
+      h("div", { class: "actions" },
+        choice("Discard mine and load theirs", () => this.reload()),
+        theirs !== null && choice("Replace theirs with mine", () => this.replace(theirs)),
+        choice("Save mine as a new scenario", () => this.copy())));
+    fill(this.trouble, notice);
+    notice.focus();
+  }
+
+  // Saves over the version that was shown; a still newer one is a conflict again.
+  async replace(theirs) {
+    this.revision = theirs;
+    await this.save();
   }
 
   async copy() {

@@ -1,6 +1,6 @@
 // The steps in the editor: read from a flow, changed, undone, and written as a flow again.
 //
-// A state is plain data, so that undo and sessionStorage can keep it: `{name, tags, steps}`.  A step has a `uid` of its
+// A state is plain data, so that undo and sessionStorage can keep it: `{name, tags, acting, steps}`.  A step has a `uid` of its
 // own, its `type`, its `id` (how placeholders name it), `after` (null: right after the step above; else a list of uids),
 // and the `values` of its keys as a form holds them: texts, and true for a checked box.
 
@@ -34,7 +34,7 @@ export function readFlow(flow) {
   for (const step of steps) {
     if (step.after !== null) step.after = [step.after].flat().map((id) => uids.get(id)).filter((uid) => uid);
   }
-  return { name: flow.name ?? "", tags: flow.tags ?? [], steps };
+  return { name: flow.name ?? "", tags: flow.tags ?? [], ...(flow.as && { acting: flow.as }), steps };
 }
 
 // Returns the flow of a state.  Empty fields are left out, and steps that others name have an id.
@@ -54,6 +54,7 @@ export function writeFlow(state) {
   const flow = {};
   if (state.name.trim()) flow.name = state.name.trim();
   if (state.tags.length) flow.tags = state.tags;
+  if (state.acting) flow.as = state.acting;
   flow.steps = state.steps.map((step) => {
     const entry = { type: step.type };
     if (ids.get(step.uid)) entry.id = ids.get(step.uid);
@@ -84,12 +85,13 @@ export class History {
     this.time = 0;
   }
 
-  // Keeps `state` as the newest one; changes at one `place` that follow each other soon are undone together.
-  add(state, place = "") {
+  // Keeps `state` as the newest one; changes at one `place` that follow each other soon are undone together, and one that
+  // `follows` from the last change with it.
+  add(state, place = "", follows = false) {
     const text = JSON.stringify(state);
     if (text === this.now) return;
     const goesOn = place !== "" && place === this.place && Date.now() - this.time < TOGETHER;
-    if (!goesOn) {
+    if (!goesOn && !follows) {
       this.before.push(this.now);
       if (this.before.length > KEPT) this.before.shift();
     }
@@ -97,6 +99,11 @@ export class History {
     this.now = text;
     this.place = place;
     this.time = Date.now();
+  }
+
+  // Lets the next change be undone by itself.
+  close() {
+    this.place = "";
   }
 
   // Returns the state before, null if there is none.

@@ -1,6 +1,7 @@
 // Times, numbers and accounts as people read them; the exact form is what one sees on hover.
 
 import { h } from "./dom.js";
+import { knownName } from "./known.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -55,9 +56,26 @@ export function amount(human, raw = "") {
   return h("span", { class: "amount", title: raw ? `${raw} in the smallest unit` : null }, grouped(human));
 }
 
-// An account with its picture; `typed` is the form in which somebody gave it, seen on hover.
+// An account with its picture, and with its name if the address book or the caller knows it, beside the address.
+// `typed` is the form in which somebody gave it, seen on hover.
 export function account(address, { typed = "", name = "" } = {}) {
   const picture = h("img", { src: `/web/identicon/${encodeURIComponent(address)}.svg`, alt: "", width: "24", height: "24" });
+  const named = h("b", { hidden: !name }, name);
+  if (!name) {
+    knownName(address).then((found) => {
+      named.textContent = found;
+      named.hidden = !found;
+    });
+  }
   return h("span", { class: "account", title: typed && typed !== address ? `Given as ${typed}` : null },
-    picture, name && h("b", {}, name), h("code", {}, address));
+    picture, named, h("code", {}, address));
 }
+
+// Chains by what people call them, once the daemon has told: sentences name a chain so.
+const titles = new Map();
+
+export function nameChains(chains) {
+  for (const { name, title } of chains) titles.set(name, title);
+}
+
+export const chainName = (chain) => titles.get(chain) ?? chain;

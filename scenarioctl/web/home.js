@@ -1,13 +1,15 @@
 // The home: what needs somebody, the chains, the jobs, the newest scenarios.  All of it comes by one stream of events.
 
 import { follow, post } from "./api.js";
+import { ageWords, chainPart } from "./chain_state.js";
 import { fill, h, problemOf, say } from "./dom.js";
-import { amount, durationWords, grouped, timeWords, when } from "./format.js";
+import { amount, chainName, durationWords, nameChains, timeWords, when } from "./format.js";
 import { nameOf, scenarioLink, scenarioRow, scenarioTable } from "./scenario_rows.js";
+import { waiting } from "./signed.js";
+import { s } from "./svg.js";
 
 // The daemon tells something every few seconds; silence for longer means that what is shown may be old.
 const SILENCE = 25_000;
-const SVG = "http://www.w3.org/2000/svg";
 
 export function homeView(signal) {
   const strip = h("ul", { class: "strip", "aria-label": "Daemon and chains" });
@@ -18,7 +20,7 @@ export function homeView(signal) {
   const scenarios = part("scenarios", "Scenarios");
   const trouble = h("div");
   const view = h("section", { class: "home", "aria-busy": "true" },
-    h("h1", { tabindex: "-1" }, "Home"), strip, stale, trouble, needs.section, jobs.section, scenarios.section);
+    h("h1", { tabindex: "-1" }, "Home"), stale, trouble, signatures(), needs.section, jobs.section, scenarios.section, strip);
   let status = null;
   let chains = [];
   let heard = Date.now();
@@ -28,14 +30,21 @@ export function homeView(signal) {
     stale.hidden = true;
     view.classList.remove("stale");
     fill(trouble);
-    if (kind === "chains") ({ chains } = data);
+    if (kind === "chains") {
+      ({ chains } = data);
+      nameChains(chains);
+    }
     if (kind === "status") {
       status = data;
       view.removeAttribute("aria-busy");
       document.title = `${status.needs.count ? `(${status.needs.count}) ` : ""}Home – scenarioctl`;
       const isEmpty = !status.scenarios;
-      needs.section.hidden = jobs.section.hidden = isEmpty;
-      draw(needs, status.needs, needsOf);
+      jobs.section.hidden = scenarios.heading.hidden = isEmpty;
+      needs.section.hidden = isEmpty && !status.needs.count;
+      // Without any needs, a line says so.
+      needs.heading.hidden = !status.needs.count;
+      needs.heading.textContent = status.needs.count === 1 ? "1 thing needs you" : `${status.needs.count} things need you`;
+      draw(needs, [status.needs, chains.map(({ title }) => title)], () => needsOf(status.needs));
       draw(jobs, { jobs: status.jobs, total: status.jobs_total }, jobsOf);
       draw(scenarios, isEmpty ? null : { rows: status.recent, total: status.scenarios }, isEmpty ? choices : scenariosOf);
     }
@@ -55,19 +64,32 @@ export function homeView(signal) {
   return view;
 }
 
-function part(id, title) {
-  const place = h("div", {}, h("div", { class: "skeleton" }, h("div")));
-  return { place, section: h("section", { "aria-labelledby": id }, h("h2", { id }, title), place) };
+// What was signed in this tab and is not sent yet.
+function signatures() {
+  const found = waiting();
+  return found.length > 0 && h("section", { "aria-labelledby": "signed" }, h("h2", { id: "signed" }, "Signed here, not sent"),
+    h("ul", { class: "rows" }, found.map(({ source, hash, sending }) => h("li", { class: "need split" },
+      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : "Not sent"), " ", h("code", {}, `${hash.slice(0, 18)}…`)),
+      h("a", { class: "button primary", href: `#/sign/?${source}`, "data-key": `signed ${hash}` }, "Go on to send it")))));
 }
 
-// Draws what has changed, and leaves the focus where it was.
+function part(id, title) {
+  const place = h("div", {}, h("div", { class: "skeleton" }, h("div")));
+  const heading = h("h2", { id }, title);
+  return { place, heading, section: h("section", { "aria-labelledby": id }, h("div", { role: "status" }, heading), place) };
+}
+
+// Draws what has changed, and leaves the focus, and what is open, where it was.
 function draw(where, data, drawn) {
   const said = JSON.stringify(data);
   if (where.said === said) return;
   where.said = said;
   const key = where.place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  const open = [...where.place.querySelectorAll("details[open][data-key]")].map(({ dataset }) => dataset.key);
+  const find = (each) => where.place.querySelector(`[data-key="${CSS.escape(each)}"]`);
   fill(where.place, drawn(data));
-  if (key) where.place.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  for (const each of open) find(each)?.setAttribute("open", "");
+  if (key) find(key)?.focus({ preventScroll: true });
 }
 
 function stripOf(status, chains) {
@@ -75,7 +97,7 @@ function stripOf(status, chains) {
     h("li", {}, h("b", {}, `scenarioctl ${status.version}`), status.offline ? " offline" : ""),
     h("li", { class: status.worker ? "right" : "doubt" }, h("b", {}, "Worker"), status.worker ? " running" : " not running: jobs wait for one"),
     status.workers.map((worker) => h("li", { class: worker.silent ? "doubt" : "" }, h("b", {}, worker.host), " ", workerWords(worker))),
-    chains.map((chain) => h("li", { class: TONES[chain.state] }, h("b", {}, chain.title), " ", chainWords(chain))),
+    chains.map(chainPart),
   ];
 }
 
@@ -87,28 +109,12 @@ function workerWords({ version, clock_offset: offset, last_seen: seen, silent, r
   ];
 }
 
-const TONES = { connected: "right", unreachable: "wrong", offline: "", unknown: "" };
-
-function chainWords({ state, block, block_time: time, reason }) {
-  if (state === "connected") return [`block ${grouped(block)}`, time && [", ", h("span", { "data-since": time, title: `${time.slice(0, 10)} ${time.slice(11, 19)} UTC` }, ageWords(time))]];
-  if (state === "unreachable") return ["unreachable ", h("span", { class: "why" }, reason)];
-  return state === "offline" ? "offline" : "being asked…";
-}
-
-// Blocks are seconds old, so that minutes are too coarse.
-function ageWords(iso) {
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
-  return seconds < 60 ? `${seconds} s ago` : timeWords(iso);
-}
-
 function needsOf(needs) {
   if (!needs.count) return h("p", { class: "hint" }, "Nothing needs you.");
-  return [
-    h("p", { class: "hint", role: "status" }, needs.count === 1 ? "1 thing needs you." : `${needs.count} things need you.`),
-    h("ul", { class: "needs" },
-      needs.sign.map(toSign), more(needs.sign_total - needs.sign.length, "to sign"),
-      needs.paused.map((job) => inNeed(job, "paused", "Paused")), more(needs.paused_total - needs.paused.length, "paused"),
-      needs.failing.map((job) => inNeed(job, "failing", job.failures === 1 ? "Failed" : `Failed ${job.failures} times`)), more(needs.failing_total - needs.failing.length, "failing"))];
+  return h("ul", { class: "rows" },
+    needs.sign.map(toSign), more(needs.sign_total - needs.sign.length, "to sign"),
+    needs.paused.map((job) => inNeed(job, "paused", "Paused")), more(needs.paused_total - needs.paused.length, "paused"),
+    needs.failing.map((job) => inNeed(job, "failing", job.failures === 1 ? "Failed" : `Failed ${job.failures} times`)), more(needs.failing_total - needs.failing.length, "failing"));
 }
 
 function more(count, what) {
@@ -121,11 +127,11 @@ function titled(row, kind) {
 
 function toSign(row) {
   const others = row.drafts - 1;
-  return h("li", { class: row.expiring ? "need doubt" : "need" },
+  return h("li", { class: "need split" },
     h("div", {},
-      h("p", {}, h("span", { class: "badge" }, "To sign"), " ", titled(row, "draft")),
+      h("p", {}, h("span", { class: row.expiring ? "badge paused" : "badge" }, "To sign"), " ", titled(row, "draft")),
       h("p", { class: "hint" },
-        row.human ? [amount(row.human, row.amount), " on "] : `${row.txType} on `, row.chain, ", expires ", when(row.expires),
+        row.human ? [amount(row.human, row.amount), " on "] : `${row.txType} on `, chainName(row.chain), ", expires ", when(row.expires),
         others > 0 && `, and ${others} older ${others === 1 ? "draft" : "drafts"}`)),
     h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(row.id)}&draft=${row.draft}`, "data-key": `sign ${row.id}`, "aria-label": `Sign and send ${nameOf(row)}` }, "Sign and send"));
 }
@@ -141,7 +147,7 @@ function inNeed(job, kind, word) {
       }
     },
   }, "Resume");
-  return h("li", { class: kind === "paused" ? "need doubt" : "need wrong" },
+  return h("li", { class: "need split" },
     h("div", {},
       h("p", {}, h("span", { class: `badge ${kind}` }, word), " ", titled(job, kind), " ", h("span", { class: "hint" }, when(job.since))),
       job.reason && h("p", { class: kind === "paused" ? "hint" : "problem" }, job.reason)),
@@ -177,19 +183,13 @@ export function bars(runs) {
   const failed = runs.filter(({ outcome }) => outcome === "failed").length;
   const newest = runs[0].outcome === "failed" ? "the newest failed" : "the newest succeeded";
   const words = `Last ${runs.length === 1 ? "run" : `${runs.length} runs`}: ${runs.length - failed} succeeded, ${failed} failed, ${newest}`;
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({ class: "bars", role: "img", "aria-label": words, width: runs.length * WIDTH, height: HEIGHT })) svg.setAttribute(name, value);
   const longest = Math.log1p(Math.max(...runs.map(({ seconds }) => seconds), 1));
-  [...runs].reverse().forEach((run, place) => {
+  const drawn = [...runs].reverse().map((run, place) => {
     const high = 10 + (HEIGHT - 10) * (Math.log1p(run.seconds) / longest);
-    const bar = document.createElementNS(SVG, "rect");
-    for (const [name, value] of Object.entries({ class: run.outcome, x: place * WIDTH, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1 })) bar.setAttribute(name, value);
-    const title = document.createElementNS(SVG, "title");
-    title.textContent = `Run ${run.number}: ${run.outcome === "failed" ? "failed" : "succeeded"} after ${durationWords(run.seconds)}, ${timeWords(run.started)}`;
-    bar.append(title);
-    svg.append(bar);
+    const title = `Run ${run.number}: ${run.outcome === "failed" ? "failed" : "succeeded"} after ${durationWords(run.seconds)}, ${timeWords(run.started)}`;
+    return s("rect", { class: run.outcome, x: place * WIDTH, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1 }, s("title", {}, title));
   });
-  return svg;
+  return s("svg", { class: "bars", role: "img", "aria-label": words, width: runs.length * WIDTH, height: HEIGHT }, ...drawn);
 }
 
 function scenariosOf({ rows, total }) {
@@ -212,7 +212,7 @@ function choices() {
   });
   const choice = (href, title, text) => h("a", { class: "beginning", href }, h("b", {}, title), h("span", {}, text));
   return [
-    h("p", {}, "No scenarios yet. A scenario is a transaction, or several, that you prepare here and sign with your wallet."),
+    h("p", { class: "says" }, "No scenarios yet. A scenario is a transaction, or several, that you prepare here and sign with your wallet."),
     h("div", { class: "beginnings" },
       choice("#/new/transfer", "Transfer", "Send tokens on a chain, or from one chain to another."),
       choice("#/new/swap", "Swap", "Trade one token for another on Hydration."),

@@ -1,7 +1,7 @@
 // Import: a link, a share string, the JSON of a diagram, a flow file, or the file in which the original API keeps scenarios.
 
 import { post } from "./api.js";
-import { field, fill, form, h, problemOf, say } from "./dom.js";
+import { field, fill, form, h, mistake, problemOf, say } from "./dom.js";
 
 const linkOf = (id) => `#/create/?diagramData=${encodeURIComponent(id)}`;
 // An id, and no share string.
@@ -155,8 +155,8 @@ export async function importView(signal) {
       h("p", { id: "import-file-hint", class: "hint" }, "A diagram (.json), a flow file (.toml or .json), or urls2.json of a Bagpipes API, whose scenarios keep their ids.")),
     trouble,
     form("Import", ({ url }) => {
-      if (!url) throw new Error("There is nothing to import yet. Paste a link, a share string, JSON or a flow file.");
+      if (!url) throw mistake("url", "There is nothing to import yet. Paste a link, a share string, JSON or a flow file.");
       return importText(url);
-    }, field("url", "Link, share string, JSON or flow file", { multiline: true, required: true })),
+    }, field("url", "Link, share string, JSON or flow file", { multiline: true, required: true, "data-names": "flow" })),
     results);
 }

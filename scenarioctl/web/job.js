@@ -5,21 +5,22 @@ import { field, fill, form, h, problemOf, say } from "./dom.js";
 import { when } from "./format.js";
 import { runsPart } from "./runs.js";
 
-// `told(status)` hears of the state of the job whenever it is read.
+// `told(status, again)` hears of the state of the job whenever it is read, and of null if it can't be read; `again()` runs it once.
 export function jobPart(scenario, signal, told) {
   const { id } = scenario;
   const section = h("section", { "aria-labelledby": "job" }, h("h2", { id: "job" }, "Job"));
   const state = h("p", { class: "state", role: "status" });
   const trouble = h("div");
   const refused = h("div");
-  const runs = runsPart(id, signal);
+  const again = () => once.click();
+  const runs = runsPart(id, again, signal);
 
   async function refresh() {
     try {
       const status = await post("/job/status", { id }, signal);
       fill(state, words(status));
       fill(trouble);
-      told(status);
+      told(status, again);
       start.hidden = status.state !== "stopped";
       change.hidden = status.state === "stopped";
       pause.hidden = status.state !== "running";
@@ -28,11 +29,12 @@ export function jobPart(scenario, signal, told) {
       await runs.refresh(status);
     } catch (error) {
       if (signal.aborted) return;
-      if (error.code === "not_found" && error.status === 404 && !/scenario/.test(error.message)) {
+      told(null);
+      if (error.code === "not_found" && error.status === 404 && !error.body.field) {
         fill(section, h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "The job worker is not available at this address."));
         return;
       }
-      fill(trouble, problemOf(error));
+      fill(trouble, problemOf(error, refresh));
     }
   }
 
@@ -87,7 +89,7 @@ export function jobPart(scenario, signal, told) {
     }
   });
 
-  section.append(state, h("div", { class: "actions" }, once, pause, resume, stop), h("div", { class: "job" }, start, change), refused, trouble, runs.element);
+  section.append(h("div", { class: "split" }, state, h("div", { class: "actions" }, once, pause, resume, stop)), h("div", { class: "job" }, start, change), refused, trouble, runs.element);
 
   refresh();
   let soon;
@@ -95,20 +97,28 @@ export function jobPart(scenario, signal, told) {
   follow("/job/events", { id, tail: runs.tail }, (kind, data) => {
     if (kind === "log") runs.add(data);
     if (kind === "restart") runs.restart();
-    // Many lines come at once; one request for the state follows them.
-    clearTimeout(soon);
-    soon = setTimeout(refresh, 300);
+    // Many lines come at once; one request for the state follows them, also while there is no end of them.
+    soon ??= setTimeout(() => {
+      soon = undefined;
+      if (!signal.aborted) refresh();
+    }, 300);
   }, signal).catch((error) => { if (!signal.aborted && error.status !== 404) fill(trouble, problemOf(error)); });
   onGone((gone) => { if (!gone) refresh(); }, signal);
   return section;
+}
+
+// "webhook 6f1c…" is what a webhook's step waits for, "delay 60 s" a pause.
+function waitOf(step) {
+  const [kind, what] = step.split(" ");
+  return kind === "webhook" ? ["a POST to ", h("code", {}, `/webhook/${what}`)] : step.replace("delay", "its delay of");
 }
 
 function words(status) {
   const parts = [h("strong", { class: `badge ${status.state}` }, status.state === "stopped" ? "not running" : status.state)];
   if (status.schedule) parts.push(" ", status.schedule);
   if (status.executing) parts.push(", a run is in progress");
-  if (status.step) parts.push(", waiting for ", status.step);
-  if (status.next) parts.push(", next run ", when(status.next));
+  if (status.step_number) parts.push(`: step ${status.step_number} waits for `, waitOf(status.step), " until ", when(status.until));
+  else if (status.next) parts.push(", next run ", when(status.next));
   if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, started " : ", last run started ", when(status.last));
   if (status.runs) parts.push(`, ${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
   // Why it is paused, or why the last run failed; a pause that somebody asked for is no problem.

@@ -1,7 +1,8 @@
 // The page: its routes, the token dialog, and the banner during an outage of the daemon.
 
-import { onGone, onToken, Refusal, setGone } from "./api.js";
-import { h, problemOf, say } from "./dom.js";
+import { onGone, onToken, Refusal, setGone, watch } from "./api.js";
+import { dialog } from "./dialog.js";
+import { empty, h, problemOf, say } from "./dom.js";
 import { homeView } from "./home.js";
 
 const main = document.getElementById("main");
@@ -16,8 +17,10 @@ const ROUTES = [
   [/^\/edit\/([^/?]+)$/, () => import("./editor.js"), (module, signal, id) => module.editView(readId(id), signal)],
   [/^\/duplicate\/([^/?]+)$/, () => import("./editor.js"), (module, signal, id) => module.duplicateView(readId(id), signal)],
   [/^\/sign\/?\?(.*)$/, () => import("./signing.js"), (module, signal, query) => module.signView(new URLSearchParams(query), signal)],
-  [/^\/tx\/?\?(.*)$/, () => import("./sending.js"), (module, signal, query) => module.sentView(new URLSearchParams(query), signal)],
+  [/^\/tx\/?\?(.*)$/, () => import("./transaction.js"), (module, signal, query) => module.sentView(new URLSearchParams(query), signal)],
   [/^\/import$/, () => import("./import.js"), (module, signal) => module.importView(signal)],
+  [/^\/history\/?(?:\?(.*))?$/, () => import("./history.js"), (module, signal, query) => module.historyView(new URLSearchParams(query), signal)],
+  [/^\/accounts$/, () => import("./address_book.js"), (module, signal) => module.accountsView(signal)],
   [/^\/scenarios$/, () => import("./scenarios.js"), (module, signal) => module.scenariosView(signal)],
   [/^\/?$/, async () => ({ homeView }), (module, signal) => module.homeView(signal)],
 ];
@@ -42,7 +45,7 @@ async function show() {
   } catch (error) {
     if (signal.aborted) return;
     view = h("section", {}, h("h1", { tabindex: "-1" }, "Something went wrong"), problemOf(error),
-      h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
+      h("div", { class: "actions" }, error.status !== 404 && h("button", { type: "button", onclick: show }, "Try again"), h("a", { class: "button", href: "#/" }, "Go home")));
     if (error.code === "gone") onGone((gone) => { if (!gone) show(); }, signal);
   }
   if (signal.aborted) return;
@@ -63,7 +66,7 @@ async function opened(signal, match, load, view) {
   // On a slow network, the next view is not there at once.
   const skeleton = setTimeout(() => {
     // A module that was slow to load must not hide the view that somebody went to meanwhile.
-    if (!signal.aborted) main.replaceChildren(h("section", { class: "skeleton", "aria-busy": "true" }, h("p", {}, "Loading…"), h("div"), h("div"), h("div")));
+    if (!signal.aborted) main.replaceChildren(h("section", { class: "skeleton", "aria-busy": "true" }, h("p", { class: "offscreen" }, "Loading…"), h("div"), h("div"), h("div")));
   }, 150);
   try {
     return await view(await load().catch(notLoaded), signal, ...match.slice(1));
@@ -74,45 +77,49 @@ async function opened(signal, match, load, view) {
 
 // Browsers may not try again to load a module that could not be loaded, but they do when the page is loaded anew.
 function notLoaded() {
-  setGone(true);
+  setGone("daemon");
   onGone((gone) => { if (!gone) location.reload(); });
   throw new Refusal("The daemon is not responding. This page loads again when the daemon is back.", "gone", 0, {});
 }
 
 function notFound(hash) {
-  return h("section", {}, h("h1", { tabindex: "-1" }, "Page not found"), h("p", {}, `There is no page at ${hash}. `, h("a", { href: "#/" }, "Go home")));
+  return h("section", {}, h("h1", { tabindex: "-1" }, "Page not found"), empty(`There is no page at ${hash}.`, ["#/", "Go home"], ["#/scenarios", "Scenarios"]));
 }
+
+const OUTAGES = {
+  daemon: "The daemon is not responding. This page tries again every second.",
+  store: "The daemon can't use its store at the moment. Nothing is saved. This page tries again every second.",
+};
 
 onGone((gone) => {
   const banner = document.getElementById("gone");
   banner.hidden = !gone;
-  banner.textContent = gone ? "The daemon is not responding. Trying again every 2 seconds." : "";
+  banner.textContent = OUTAGES[gone] ?? "";
   if (gone) return;
   for (const problem of document.querySelectorAll(".outage")) problem.remove();
   say("Connected again");
 });
 
-onToken((refused) => new Promise((settle) => {
+onToken(async (refused) => {
   const input = h("input", { type: "password", name: "token", id: "token", autocomplete: "off", required: true });
-  const dialog = h("dialog", { "aria-labelledby": "token-title" },
-    h("form", { method: "dialog" },
-      h("h2", { id: "token-title" }, "This daemon requires a token"),
-      h("p", {}, refused ? "The token is not valid." : ["Its operator creates one with ", h("code", {}, "scenarioctl config token NAME"), "."]),
-      h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
-      h("p", { class: "hint" }, "The token stays in memory and is lost when you close this page."),
-      h("div", { class: "actions" },
-        h("button", { type: "submit", value: "use", class: "primary" }, "Continue"),
-        h("button", { type: "submit", value: "", formnovalidate: true }, "Cancel"))));
-  dialog.addEventListener("close", () => {
-    const given = dialog.returnValue === "use" ? input.value.trim() : "";
-    dialog.remove();
-    settle(given);
-  });
-  document.body.append(dialog);
-  dialog.showModal();
-}));
+  const isGiven = await dialog("This daemon requires a token", [
+    h("p", {}, refused ? "The token is not valid." : "Ask the person who runs the daemon for one."),
+    h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
+    h("p", { class: "hint" }, "The token stays in memory and is lost when you close this page."),
+  ], { submit: "Continue" });
+  return isGiven ? input.value.trim() : "";
+});
 
 addEventListener("hashchange", show);
+const menu = document.querySelector(".menu");
+// It closes with a choice, with a press or the focus elsewhere, and with Escape.
+addEventListener("click", ({ target }) => { if (!menu.contains(target) || target.closest("a")) menu.open = false; });
+menu.addEventListener("focusout", ({ relatedTarget: to }) => { if (to && !menu.contains(to)) menu.open = false; });
+menu.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  menu.open = false;
+  menu.firstElementChild.focus();
+});
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The address names the view, so it must stay as it is.
   event.preventDefault();
@@ -148,3 +155,4 @@ async function taken(text) {
 }
 
 show();
+watch();

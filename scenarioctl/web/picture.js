@@ -1,7 +1,7 @@
 // The diagram: drawn by the daemon, moved and zoomed here; its cards show what the last run did, and select a step.
 
 import { get } from "./api.js";
-import { fill, h, problemOf } from "./dom.js";
+import { fill, h, inPortions, problemOf } from "./dom.js";
 import { isCompact, keepIn } from "./storage.js";
 import { inlineSvg, s } from "./svg.js";
 
@@ -10,6 +10,8 @@ const FARTHEST = 0.1;
 // The largest scale of a diagram that fits, and the smallest at which its text can be read.
 const LARGEST = 1.4;
 const READABLE = 0.6;
+// Steps and lines of a large diagram that are drawn in one frame.
+const PORTION = 80;
 // Pixels that a finger may slip during a tap.
 const SLIP = 5;
 
@@ -21,20 +23,43 @@ const OUTCOMES = {
   waiting: ["M0 -4v4l2.8 1.8", "Waiting"],
 };
 
+const cardOf = (node) => {
+  const card = node.querySelector(".card");
+  return { width: Number(card.getAttribute("width")), height: Number(card.getAttribute("height")) };
+};
+
+const offsetOf = (element) => (element.getAttribute("transform") ?? "").match(/-?[\d.]+/g)?.map(Number) ?? [0, 0];
+
+// The outline of the card of `node`, which lies on `board`, as a path: the small map shows no more.
+function outlineOf(node, board) {
+  const { width, height } = cardOf(node);
+  const [[x, y], [left, top]] = [offsetOf(node), offsetOf(board)];
+  return `M${x + left} ${y + top}h${width}v${height}h${-width}z`;
+}
+
+function textOf(base64) {
+  const letters = atob(base64);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return new TextDecoder().decode(bytes);
+}
+
 // Returns the element of the picture, and what the other parts of the page tell it: `select(node)`, `mark(outcomes)`
 // with the outcome of each node in the last run, and `arrive(node, text)`.  A click on a card calls `selected(node)`.
 export function pictureOf(scenario, signal, selected = () => {}) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const stage = h("div", { class: "stage" });
   const view = h("div");
-  const map = h("div", { class: "minimap", "aria-hidden": "true", hidden: true }, h("img", { alt: "" }), view);
-  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": `Diagram: ${scenario.summary || "unfinished"}. The steps are listed below. Use the arrow keys to move, plus and minus to zoom, 0 to fit.` }, stage, map);
+  const plan = s("svg");
+  const map = h("div", { class: "minimap", "aria-hidden": "true", hidden: true }, plan, view);
+  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": `Diagram: ${scenario.title || "unfinished"}. Use the arrow keys to move, plus and minus to zoom, 0 to fit.` }, stage, map);
   const trouble = h("div");
-  const download = h("a", { class: "button", download: `${scenario.id}.svg` }, "Download SVG");
-  const chains = h("button", { type: "button", "aria-pressed": String(!isCompact()) }, "Show chains");
+  const download = h("a", { class: "button quiet", download: `${scenario.id}.svg` }, "Download SVG");
+  const chains = h("button", { type: "button", class: "quiet", "aria-pressed": String(!isCompact()) }, "Show chains");
   const at = { x: 0, y: 0, scale: 1 };
   const size = { width: 0, height: 0 };
   let svg = null;
+  let byId = new Map();
   let drawn = 0;
   let isMoved = false;
   let chosen = "";
@@ -45,19 +70,25 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     const number = ++drawn;
     const { img } = await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", theme: dark.matches ? "dark" : "light", compact: String(isCompact()) }, signal);
     const source = `data:image/svg+xml;base64,${img}`;
-    const text = new TextDecoder().decode(Uint8Array.from(atob(img), (letter) => letter.charCodeAt(0)));
-    const made = await inlineSvg(text, signal);
+    const made = await inlineSvg(textOf(img), signal);
     // A drawing that was asked for later may be there already.
     if (number !== drawn) return;
     svg = made;
     Object.assign(size, { width: Number(svg.getAttribute("width")), height: Number(svg.getAttribute("height")) });
+    const board = svg.lastElementChild;
+    const parts = [...board.children];
+    board.replaceChildren();
     fill(stage, svg);
     fill(trouble);
-    download.href = source;
-    map.firstElementChild.src = source;
     // A small diagram is not enlarged to fill the frame.
     frame.style.height = `${Math.max(180, LARGEST * size.height)}px`;
     begin();
+    await inPortions(parts, PORTION, (some) => board.append(...some), signal);
+    if (number !== drawn || signal.aborted) return;
+    download.href = source;
+    byId = new Map([...made.querySelectorAll(".node")].map((node) => [node.dataset.node, node]));
+    plan.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+    plan.replaceChildren(s("path", { d: [...byId.values()].map((node) => outlineOf(node, board)).join("") }));
     select(chosen);
     mark(outcomes);
     for (const [node, words] of arrivals) arrive(node, words);
@@ -112,13 +143,10 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     move(0, 0);
   }
 
-  const nodes = () => (svg ? [...svg.querySelectorAll(".node")] : []);
-  const found = (id) => nodes().find((node) => node.dataset.node === id);
-
   function select(id) {
     chosen = id;
-    for (const node of nodes()) node.classList.toggle("selected", node.dataset.node === id);
-    const node = found(id);
+    for (const [each, node] of byId) node.classList.toggle("selected", each === id);
+    const node = byId.get(id);
     if (!node) return;
     const box = node.getBoundingClientRect();
     const within = frame.getBoundingClientRect();
@@ -127,16 +155,11 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     }
   }
 
-  const cardOf = (node) => {
-    const card = node.querySelector(".card");
-    return { width: Number(card.getAttribute("width")), height: Number(card.getAttribute("height")) };
-  };
-
   function mark(given) {
     outcomes = given;
-    for (const node of nodes()) {
+    for (const [id, node] of byId) {
       node.querySelector(".outcome")?.remove();
-      const outcome = given[node.dataset.node];
+      const outcome = given[id];
       if (!OUTCOMES[outcome]) continue;
       const [path, words] = OUTCOMES[outcome];
       node.append(s("g", { class: `outcome ${outcome}`, transform: `translate(${cardOf(node).width - 5} 5)` },
@@ -146,7 +169,7 @@ export function pictureOf(scenario, signal, selected = () => {}) {
 
   function arrive(id, text) {
     arrivals.set(id, text);
-    const node = found(id) ?? nodes().at(-1);
+    const node = byId.get(id) ?? [...byId.values()].at(-1);
     if (!node) return;
     node.querySelector(".arrival")?.remove();
     const { width, height } = cardOf(node);
@@ -237,9 +260,9 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     frame,
     trouble,
     h("figcaption", { class: "actions" },
-      h("button", { type: "button", "aria-label": "Zoom in", onclick: () => zoom(1.25) }, "+"),
-      h("button", { type: "button", "aria-label": "Zoom out", onclick: () => zoom(0.8) }, "−"),
-      h("button", { type: "button", onclick: fit }, "Fit"),
+      h("button", { type: "button", class: "quiet", "aria-label": "Zoom in", onclick: () => zoom(1.25) }, "+"),
+      h("button", { type: "button", class: "quiet", "aria-label": "Zoom out", onclick: () => zoom(0.8) }, "−"),
+      h("button", { type: "button", class: "quiet", onclick: fit }, "Fit"),
       chains,
       download));
   return { element, select, mark, arrive, redraw };

@@ -2,8 +2,9 @@
 // The interface calls the list of drafts "mempool".
 
 import { post } from "./api.js";
-import { copyButton, fill, h, problemOf } from "./dom.js";
+import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
 import { amount, durationWords, when } from "./format.js";
+import { comparison, stepsOf } from "./run_steps.js";
 import { outcome } from "./scenario_rows.js";
 
 // Runs of a page, and what of a run is drawn at first.
@@ -13,24 +14,42 @@ const DRAFTS = 50;
 // Drawn in one frame, so that the page stays responsive.
 const BATCH = 50;
 
-export function runsPart(id, signal) {
+// `again()` runs the scenario once more.
+export function runsPart(id, again, signal) {
   const now = h("ol", { class: "log" });
   const running = h("li", { class: "now", hidden: true }, h("h4", {}, "Since the last run"), h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Log since the last run" }, now));
-  const list = h("ol", { class: "runs" }, running);
-  const none = h("p", { class: "hint", hidden: true }, "No runs yet.");
+  const list = h("ol", { class: "rows runs" }, running);
+  const none = h("p", { class: "hint", hidden: true }, "No runs yet. Run it now, or start it on a schedule.");
   const older = h("button", { type: "button", hidden: true }, "Show older runs");
   const trouble = h("div");
   let newest = { number: 0, finished: "" };
   // The newest run is open until a newer one comes, unless somebody opened it.
   let shown = null;
-  let next = null;
+  // Rows of the list: older ones go as newer ones come, unless somebody has asked for them.
+  let most = RUNS;
+  // Lines since the last frame.
   let lines = [];
 
   function drawLines() {
-    lines = lines.filter(({ date }) => date > newest.finished).slice(-LINES);
-    running.hidden = !lines.length;
-    fill(now, lines.map(({ date, text }) => line(date, text)));
-    now.parentElement.scrollTop = now.parentElement.scrollHeight;
+    const box = now.parentElement;
+    // Somebody who has scrolled up is reading.
+    const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    now.append(...lines.filter(({ date }) => date > newest.finished).slice(-LINES).map(({ date, text }) => line(date, text)));
+    lines = [];
+    while (now.childElementCount > LINES || now.firstElementChild?.dataset.date <= newest.finished) now.firstElementChild.remove();
+    running.hidden = !now.childElementCount;
+    if (follows) box.scrollTop = box.scrollHeight;
+  }
+
+  const rows = () => [...list.querySelectorAll("li[data-run]")];
+  const oldest = () => rows().filter(({ firstElementChild: { dataset } }) => !dataset.kept).at(-1)?.dataset.run;
+
+  // Puts rows of runs in their places; a row that somebody has opened may be there already.
+  function place(runs) {
+    for (const run of runs) {
+      const below = rows().find(({ dataset }) => Number(dataset.run) <= run.number);
+      if (below?.dataset.run !== String(run.number)) list.insertBefore(runRow(id, run, list, again, signal), below ?? null);
+    }
   }
 
   async function refresh(status) {
@@ -41,18 +60,15 @@ export function runsPart(id, signal) {
     if (fresh.length) {
       [newest] = fresh;
       // After a long outage, runs between those and the older ones may be missing: begin anew.
-      if (fresh.length === RUNS && !isFirst) for (const each of list.querySelectorAll("li[data-run]")) each.remove();
-      if (isFirst || fresh.length === RUNS) {
-        ({ next } = page);
-        older.hidden = !next;
-      }
-      const rows = fresh.map((run) => runRow(id, run, signal));
-      running.after(...rows);
+      if (fresh.length === RUNS && !isFirst) for (const each of rows()) each.remove();
+      if (isFirst || fresh.length === RUNS) older.hidden = !page.next;
+      place(fresh);
+      const surplus = rows().slice(most).filter(({ firstElementChild: { dataset, open } }) => !(open && dataset.kept));
+      for (const each of surplus) each.remove();
+      if (surplus.length) older.hidden = false;
       if (shown && !shown.dataset.kept) shown.open = false;
-      shown = rows[0].querySelector("details");
-      const opened = shown;
-      opened.open = true;
-      opened.querySelector("summary").addEventListener("click", () => { opened.dataset.kept = "yes"; });
+      shown = rows()[0].querySelector("details");
+      shown.open = true;
     }
     none.hidden = newest.number !== 0;
     drawLines();
@@ -61,10 +77,10 @@ export function runsPart(id, signal) {
   older.addEventListener("click", async () => {
     older.disabled = true;
     try {
-      const page = await post("/job/runs", { id, limit: RUNS, after: next }, signal);
-      list.append(...page.runs.map((run) => runRow(id, run, signal)));
-      ({ next } = page);
-      older.hidden = !next;
+      const page = await post("/job/runs", { id, limit: RUNS, after: oldest() }, signal);
+      most = rows().length + RUNS;
+      place(page.runs);
+      older.hidden = !page.next;
       fill(trouble);
     } catch (error) {
       if (!signal.aborted) fill(trouble, problemOf(error));
@@ -76,6 +92,7 @@ export function runsPart(id, signal) {
   let drawing = false;
   function add({ date, text }) {
     lines.push({ date, text });
+    if (lines.length > 2 * LINES) lines = lines.slice(-LINES);
     if (drawing) return;
     drawing = true;
     requestAnimationFrame(() => {
@@ -87,9 +104,11 @@ export function runsPart(id, signal) {
   // The store has lost runs: those that it has are drawn anew.
   function restart() {
     lines = [];
+    fill(now);
     newest = { number: 0, finished: "" };
     shown = null;
-    for (const each of list.querySelectorAll("li[data-run]")) each.remove();
+    most = RUNS;
+    for (const each of rows()) each.remove();
   }
 
   const element = h("section", { "aria-labelledby": "runs" }, h("h3", { id: "runs" }, "Runs"), none, list, trouble, h("p", {}, older),
@@ -97,23 +116,30 @@ export function runsPart(id, signal) {
   return { element, refresh, add, restart, tail: LINES };
 }
 
-function runRow(id, run, signal) {
+function runRow(id, run, list, again, signal) {
   const body = h("div", { class: "body" });
-  let loading = false;
+  // While it is open.
+  let opened = null;
   const details = h("details", {
     ontoggle: async () => {
-      if (!details.open || loading) return;
-      loading = true;
+      if (details.open === Boolean(opened)) return;
+      opened?.abort();
+      opened = details.open ? new AbortController() : null;
+      fill(body);
+      if (!opened) return;
+      const shown = AbortSignal.any([opened.signal, signal]);
       try {
-        const [log, drafts] = await Promise.all([logOf(id, run, signal), run.drafts ? draftsOf(id, run, signal) : null]);
-        fill(body, drafts, log);
+        const [steps, log, drafts] = await Promise.all([stepsOf(id, run, shown), logOf(id, run, shown), run.drafts ? draftsOf(id, run, shown) : null]);
+        if (shown.aborted) return;
+        const { choice, place } = comparison(id, run, list, shown);
+        const button = h("button", { type: "button", class: "quiet", title: "Run the scenario once, as it is now", onclick: again }, "Run again");
+        fill(body, h("div", { class: "actions compare" }, button, choice), place, steps?.(), drafts?.(), log());
       } catch (error) {
-        loading = false;
-        if (!signal.aborted) fill(body, problemOf(error));
+        if (!shown.aborted) fill(body, problemOf(error));
       }
     },
   },
-  h("summary", {},
+  h("summary", { onclick: () => { details.dataset.kept = "yes"; } },
     outcome(run.outcome), ` Run ${run.number}, `, when(run.started), `, took ${durationWords(run.seconds)}`,
     run.drafts > 0 && `, ${run.drafts} ${run.drafts === 1 ? "draft" : "drafts"}`,
     run.failure && h("span", { class: "problem" }, run.failure)),
@@ -124,15 +150,14 @@ function runRow(id, run, signal) {
 // Adds rows in chunks, one in each frame: before the first chunk, or behind the last one.  Of thousands of rows, the browser
 // lays out only those in sight (`far`).
 async function addRows(list, rows, make, signal, { atTop = false, far = false } = {}) {
-  for (let from = 0; from < rows.length && !signal.aborted; from += BATCH) {
-    const some = atTop ? rows.slice(Math.max(0, rows.length - from - BATCH), rows.length - from) : rows.slice(from, from + BATCH);
-    const chunk = h("li", { class: far ? "chunk far" : "chunk" }, h("ol", {}, some.map(make)));
+  await inPortions(atTop ? [...rows].reverse() : rows, BATCH, (some) => {
+    const chunk = h("li", { class: far ? "chunk far" : "chunk" }, h("ol", {}, (atTop ? some.reverse() : some).map(make)));
     if (atTop) list.prepend(chunk);
     else list.append(chunk);
-    await new Promise((settle) => requestAnimationFrame(settle));
-  }
+  }, signal);
 }
 
+// Like `stepsOf`, of the log, and below of the drafts.
 async function logOf(id, run, signal) {
   const read = (tail) => post("/scenario/worker/logs", { id, run: run.number, times: true, ...tail }, signal);
   const linesIn = (answer) => answer.result.map((text, place) => ({ text, date: answer.times[place] }));
@@ -153,8 +178,10 @@ async function logOf(id, run, signal) {
       more.disabled = false;
     }
   });
-  addRows(list, found.slice(-LINES), make, signal).then(() => { box.scrollTop = box.scrollHeight; });
-  return [h("h4", {}, "Log"), more, box];
+  return () => {
+    addRows(list, found.slice(-LINES), make, signal).then(() => { box.scrollTop = box.scrollHeight; });
+    return [h("h4", {}, "Log"), more, box];
+  };
 }
 
 const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -163,7 +190,7 @@ const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit"
 function line(date, text) {
   const isWrong = /^(?:run failed|Could not generate transaction)\b/.test(text);
   const time = h("time", { title: `${date.slice(0, 10)} ${date.slice(11, 19)} UTC` }, clock.format(Date.parse(date)));
-  return h("li", { class: isWrong ? "wrong" : null }, time, " ", h("span", {}, text));
+  return h("li", { class: isWrong ? "wrong" : null, "data-date": date }, time, " ", h("span", {}, text));
 }
 
 async function draftsOf(id, run, signal) {
@@ -183,21 +210,25 @@ async function draftsOf(id, run, signal) {
       more.disabled = false;
     }
   });
-  addRows(list, found.slice(-DRAFTS).reverse(), make, signal);
-  return [
-    h("h4", {}, found.length > 1 ? "Drafts, newest first" : "Draft"),
-    h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": `Drafts of run ${run.number}` }, list),
-    h("p", {}, more)];
+  return () => {
+    addRows(list, found.slice(-DRAFTS).reverse(), make, signal);
+    return [
+      h("h4", {}, found.length > 1 ? "Drafts, newest first" : "Draft"),
+      h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": `Drafts of run ${run.number}` }, list),
+      h("p", {}, more)];
+  };
 }
 
-// UUID of the first draft that the page has shown of each step and occurrence.
+// UUID of the first draft that the page has shown of each step and occurrence: of the newest ones.
 const firstDrafts = new Map();
+const KNOWN = 5000;
 
 // Whether an entry repeats a draft that the store has lost since.
 function repeats(id, { node, occurrence, uuid }) {
   if (!occurrence || !uuid) return false;
   const key = `${id} ${node} ${occurrence}`;
   if (!firstDrafts.has(key)) firstDrafts.set(key, uuid);
+  if (firstDrafts.size > KNOWN) firstDrafts.delete(firstDrafts.keys().next().value);
   return firstDrafts.get(key) !== uuid;
 }
 
@@ -208,17 +239,17 @@ function draft(id, entry) {
   // What was sent and expired was never paid.
   const canSign = isTransaction && state === "current" && (!sent || sent.state === "expired");
   return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
-    h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, " ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
+    h("div", { class: "split" }, h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, " ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
+      !failed && h("div", { class: "actions" },
+        canSign && h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(id)}&draft=${seq}`, "aria-label": `Sign and send draft ${seq}` }, "Sign and send"),
+        copyButton("Copy", tx))),
     repeats(id, entry) && h("p", { class: "problem" }, "This occurrence was drafted before, and the store has lost that draft. Sign one of them."),
     sent && h("p", {}, h("a", { href: `#/tx/?chain=${encodeURIComponent(chain)}&hash=${encodeURIComponent(sent.hash)}` }, sentWords(sent))),
     flag && h("p", { class: "problem" }, flag),
     !flag && !sent && state === "expired" && h("p", { class: "hint" }, "Expired. The next run drafts it again."),
     failed ? h("p", { class: "problem" }, tx)
       : isTransaction ? h("details", {}, h("summary", {}, "Unsigned transaction"), h("pre", { class: "hex", tabindex: "0", "aria-label": `${txType} draft ${seq}` }, tx))
-        : h("pre", { class: "hex", tabindex: "0", "aria-label": `Answer of ${chain}` }, tx),
-    !failed && h("div", { class: "actions" },
-      canSign && h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(id)}&draft=${seq}`, "aria-label": `Sign and send draft ${seq}` }, "Sign and send"),
-      copyButton("Copy", tx)));
+        : h("pre", { class: "hex", tabindex: "0", "aria-label": `Answer of ${chain}` }, tx));
 }
 
 const SENT = { uncertain: "May have been sent", sent: "Sent", "in-block": "In block", finalized: "Finalized in block", expired: "Sent, and expired", unknown: "Sent before" };

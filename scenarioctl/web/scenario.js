@@ -1,43 +1,58 @@
-// One scenario: its picture, its steps, the unsigned transaction, its job.
+// One scenario: what it does, the next step, its picture, its transactions, its steps, its job.
 
 import { get, post } from "./api.js";
 import { keptArrivals } from "./arrivals.js";
-import { copyButton, field, fill, form, h, problemOf, say } from "./dom.js";
-import { grouped, when } from "./format.js";
+import { confirmed } from "./dialog.js";
+import { copyButton, field, fill, form, h, inPortions, problemOf, say } from "./dom.js";
+import { account as shown, grouped, when } from "./format.js";
 import { jobPart } from "./job.js";
+import { nextStep } from "./next_step.js";
 import { pictureOf } from "./picture.js";
 import { transactionPart } from "./transactions.js";
 
 export async function scenarioView(id, signal) {
   const scenario = await post("/api/scenario/show", { id }, signal);
-  const list = steps(scenario, (node) => picture.select(node));
+  const list = steps(scenario, (node) => picture.select(node), signal);
   const picture = pictureOf(scenario, signal, list.select);
   for (const [node, words] of Object.entries(keptArrivals(id))) picture.arrive(node, words);
-  return h("section", {},
-    titlePart(scenario),
-    picture.element,
+  const next = nextStep(scenario, signal);
+  return h("section", { class: "scenario" },
+    titlePart(scenario, next.element),
+    listed(scenario, "problems", ["1 problem", "problems"], ({ waiting }) => !waiting),
+    scenario.nodes.length > 0 && picture.element,
+    listed(scenario, "waiting", ["Waiting for data", "steps wait for data"], ({ waiting }) => waiting),
+    transactionPart(scenario, next.drafted, signal),
     list.element,
-    problems(scenario, scenario.problems.filter(({ waiting }) => !waiting)),
-    waiting(scenario, scenario.problems.filter(({ waiting }) => waiting)),
-    transactionPart(scenario, signal),
-    jobPart(scenario, signal, (status) => picture.mark(outcomesOf(scenario, status))),
+    jobPart(scenario, signal, (status, again) => {
+      next.told(status, again);
+      if (status) picture.mark(outcomesOf(scenario, status));
+    }),
     taking(scenario));
 }
 
-function titlePart(scenario) {
+// "500 steps: a; b; …" is two lines: how many, and which come first.
+function titleLines(title) {
+  const [, count, first] = title.match(/^(\d+ steps): (.*)$/s) ?? [];
+  return count ? [count, first] : [grouped(title) || "Unfinished scenario", ""];
+}
+
+function titlePart(scenario, next) {
   const { id, title, summary, created } = scenario;
   const heading = h("h1", { tabindex: "-1" });
-  const does = h("p", {});
+  const does = h("p", { class: "does" });
+  const [named, first] = titleLines(title);
   const tags = h("span");
   function show() {
-    heading.textContent = scenario.name || grouped(title) || "Unfinished scenario";
-    does.textContent = grouped(title);
-    does.hidden = !scenario.name;
+    heading.textContent = scenario.name || named;
+    does.textContent = [scenario.name && named, first].filter(Boolean).join(": ");
+    does.hidden = !does.textContent;
     fill(tags, (scenario.tags ?? []).map((tag) => [" ", h("span", { class: "tag" }, tag)]));
     if (heading.isConnected) document.title = `${heading.textContent} – scenarioctl`;
   }
   show();
-  const labels = h("details", {}, h("summary", {}, "Name and tags"),
+  const labels = h("details", {}, h("summary", {}, "Name, tags and id"),
+    h("dl", { class: "facts" }, Object.entries({ Id: h("code", {}, id), Created: when(created), Path: summary.length > PATH ? `${summary.slice(0, PATH)}…` : summary })
+      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
     form("Save", async (given) => {
       const wanted = (given.tags ?? "").split(/[\s,]+/).filter(Boolean);
       const former = scenario.tags ?? [];
@@ -54,38 +69,63 @@ function titlePart(scenario) {
     },
     field("name", "Name", { value: scenario.name ?? "", hint: "Up to 200 characters. Lists show it first." }),
     field("tags", "Tags", { value: (scenario.tags ?? []).join(" "), hint: "Words with spaces between them, for example treasury monthly." })));
-  return h("div", { class: "title" },
-    heading, does,
-    h("p", { class: "hint" }, h("code", {}, id), " · ", summary, " · created ", when(created), tags),
-    h("p", { class: "actions" },
-      h("a", { class: "button", href: `#/edit/${encodeURIComponent(id)}` }, "Edit"),
-      h("a", { class: "button", href: `#/duplicate/${encodeURIComponent(id)}` }, "Duplicate and edit")),
-    labels);
+  // Also its drafts, and those of each step that were sent before.
+  const history = scenario.sent.length > 0 && h("p", { class: "hint" }, h("a", { href: `#/history?scenario=${encodeURIComponent(id)}` }, "Sent transactions"));
+  const { acting } = scenario;
+  const whose = acting && h("p", { class: "acting" }, "Made as ", shown(acting.address, { name: acting.name }), ` (${acting.acting})`);
+  return h("div", { class: "title" }, heading, next, does, whose, history, tags, labels);
 }
 
+// Characters of the path of a scenario.
+const PATH = 300;
 // The type comes from an editor and may be long.
 const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
-// More steps get a scroll bar of their own, so that the actions below stay in reach.
+// More steps get a scroll bar of their own, so that the actions below stay in reach; some are drawn in each frame.
 const SEEN = 12;
+const PORTION = 50;
 
-// A click on a step calls `selected(node)`; `select(node)` marks one, which the picture was asked for.
-function steps({ nodes }, selected) {
-  const items = new Map(nodes.map((node) => [node.id, h("button", {
-    type: "button", class: "step", onclick: () => { select(node.id); selected(node.id); },
-  }, h("span", { class: "kind" }, brief(node.step || node.type || "?")), " ", h("span", {}, node.text))]));
-  const list = h("ol", { class: "steps" }, [...items.values()].map((item) => h("li", {}, item)));
+// Returns the steps, numbered as in the editor: each is the list of its nodes.  A chain belongs to the step that follows or precedes it.
+function stepsOf({ nodes, edges }) {
+  const kinds = new Map(nodes.map(({ id, type }) => [id, type]));
+  const steps = new Map(nodes.filter(({ type }) => type !== "chain").map((node) => [node.id, [node]]));
+  for (const node of nodes.filter(({ type }) => type === "chain")) {
+    const to = (edges.find(({ source, target }) => source === node.id && kinds.get(target) !== "chain") ?? {}).target;
+    const from = (edges.find(({ source, target }) => target === node.id && kinds.get(source) !== "chain") ?? {}).source;
+    const step = steps.get(to) ?? steps.get(from);
+    if (step) step.push(node);
+    else steps.set(node.id, [node]);
+  }
+  return [...steps.values()];
+}
+
+// A click on a step calls `selected(node)`; `select(node)` marks the step of a node, which the picture was asked for.
+function steps(scenario, selected, signal) {
+  const found = stepsOf(scenario);
+  const items = new Map();
+  const list = h("ol", { class: "steps" });
+  inPortions(found, PORTION, (some) => {
+    for (const nodes of some) {
+      const [node] = nodes;
+      const item = h("button", {
+        type: "button", class: "step", onclick: () => { select(node.id); selected(node.id); },
+      }, h("span", { class: "kind" }, brief(node.step || node.type || "?")), " ", h("span", {}, node.text));
+      for (const { id } of nodes) items.set(id, item);
+      list.append(h("li", {}, item));
+    }
+  }, signal);
 
   function select(id) {
-    for (const item of items.values()) item.removeAttribute("aria-current");
+    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     items.get(id)?.setAttribute("aria-current", "step");
     items.get(id)?.scrollIntoView({ block: "nearest" });
   }
 
-  const element = h("section", { "aria-labelledby": "steps" },
-    h("h2", { id: "steps" }, "Steps"),
-    nodes.length
-      ? nodes.length > SEEN ? h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Steps" }, list) : list
-      : h("p", {}, "This diagram has no steps."));
+  // A single step is what the title and its transaction say.
+  const element = found.length !== 1 && h("section", { "aria-labelledby": "steps" },
+    h("h2", { id: "steps" }, found.length ? `${found.length} steps` : "Steps"),
+    found.length
+      ? found.length > SEEN ? h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Steps" }, list) : list
+      : h("p", {}, "This diagram has no steps yet. ", h("a", { href: `#/edit/${encodeURIComponent(scenario.id)}` }, "Add one"), "."));
   return { element, select };
 }
 
@@ -97,36 +137,22 @@ function outcomesOf({ nodes }, { executing, step, last_steps: last }) {
   return waiting.length === 1 ? { [waiting[0].id]: "waiting" } : {};
 }
 
-// "Step 2", for the id of a node.
-function stepName({ nodes }, id) {
-  const at = nodes.findIndex((node) => node.id === id);
-  return at < 0 ? `Node ${id}` : `Step ${at + 1}`;
-}
-
-function problems(scenario, found) {
+// A notice of the problems that `chosen` chooses, with the number of the step of each.
+function listed(scenario, id, [one, several], chosen) {
+  const found = scenario.problems.filter(chosen);
   if (!found.length) return null;
-  return h("section", { class: "notice", "aria-labelledby": "problems" },
-    h("h2", { id: "problems" }, found.length === 1 ? "1 problem" : `${found.length} problems`),
-    listed(scenario, found));
-}
-
-function waiting(scenario, found) {
-  if (!found.length) return null;
-  return h("section", { class: "notice", "aria-labelledby": "waiting" },
-    h("h2", { id: "waiting" }, "Waiting for data"),
-    listed(scenario, found));
-}
-
-function listed(scenario, found) {
-  return h("ul", {}, found.map(({ node, problem }) => h("li", {}, h("b", { title: node ? `Node ${node}` : null }, node ? stepName(scenario, node) : "Diagram"), ": ", problem)));
+  const numbers = new Map(stepsOf(scenario).flatMap((nodes, at) => nodes.map(({ id: node }) => [node, `Step ${at + 1}`])));
+  return h("section", { class: "notice", "aria-labelledby": id },
+    h("h2", { id }, found.length === 1 ? one : `${found.length} ${several}`),
+    h("ul", {}, found.map(({ node, problem }) => h("li", {}, h("b", { title: node ? `Node ${node}` : null }, node ? numbers.get(node) ?? `Node ${node}` : "Diagram"), ": ", problem))));
 }
 
 function taking({ id }) {
   const trouble = h("div");
   const share = async () => (await get(`/api/template/getUrl/${encodeURIComponent(id)}`)).longUrl;
-  const remove = h("button", { type: "button", class: "danger" }, "Delete scenario");
+  const remove = h("button", { type: "button", class: "danger quiet" }, "Delete scenario");
   remove.addEventListener("click", async () => {
-    if (!confirm(`Delete scenario ${id} and its job, log and drafts?`)) return;
+    if (!await confirmed("Delete this scenario?", "Its job, log and drafts are deleted too.", "Delete")) return;
     try {
       await post("/api/scenario/delete", { id });
       say(`Deleted ${id}`);

@@ -25,11 +25,10 @@ export function scenarioRow(scenario) {
   return h("tr", {},
     h("th", { scope: "row", title: summary },
       h("a", { href: scenarioLink(id), "data-key": `scenario ${id}` }, nameOf(scenario)),
-      name && h("p", { class: "does" }, grouped(title)),
-      sent && sentLine(sent, id),
-      h("p", { class: "hint" }, h("code", {}, id), tags.map((tag) => [" ", h("span", { class: "tag" }, tag)]))),
+      h("p", { class: "hint" }, name && [grouped(title), " · "], h("code", {}, id), tags.map((tag) => [" ", h("span", { class: "tag" }, tag)])),
+      sent && sentLine(sent, id)),
     h("td", { class: "receiver", "data-label": receiver ? "Receiver" : null }, receiver ? account(receiver) : ""),
-    h("td", { "data-label": run ? "Last run" : null }, run ? [outcome(run.outcome), " ", when(run.finished)] : ""),
+    h("td", { class: "when", "data-label": run ? "Last run" : null }, run ? [outcome(run.outcome), " ", when(run.finished)] : ""),
     h("td", { class: "when", "data-label": "Created" }, when(created)));
 }
 

@@ -10,7 +10,7 @@ export const sentLink = (chain, hash, more = {}) => `#/tx/?${new URLSearchParams
 export const sentFor = (sent, node) => sent.filter((each) => !node || !each.node || each.node === node);
 
 // Whether a second signature would pay a second time, as far as is known.
-const isPaid = ({ state, success }) => state !== "expired" && success !== false;
+export const isPaid = ({ state, success }) => state !== "expired" && success !== false;
 
 // "Sent 3 hours ago: in block 20, finalized.", with a link.
 function told({ chain, hash, date, state, changed_since: changed }, outcome, scenario, several) {

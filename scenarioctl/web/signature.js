@@ -3,22 +3,19 @@
 import { transferable } from "./accounts.js";
 import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
-import { copyButton, field, fill, h, problemOf, selection, values } from "./dom.js";
-import { grouped } from "./format.js";
-import { about, blocksOf, secondsLeft } from "./validity.js";
+import { blame, copyButton, field, fill, h, mistake, pardon, problemOf, selection, values } from "./dom.js";
+import { blocksOf, clockOf } from "./validity.js";
 import { pasted, payloadCodes, signatureReader } from "./vault.js";
 import { signWith, titleOf } from "./wallets.js";
 
 const PERIODS = [["", "64 blocks (default)"], ["16", "16 blocks"], ["256", "256 blocks"], ["1024", "1024 blocks"], ["4096", "4096 blocks"], ["immortal", "Never expires"]];
-// Milliseconds between two looks at how much time is left.
-const LOOK = 10_000;
 
 // `done({tx, hash})` hears of a signed transaction.
 export function signatureStep(transaction, done, signal) {
   const body = h("div");
   let run = 0;
-  let ticking = 0;
-  const stopTicking = () => clearInterval(ticking);
+  let ticking = new AbortController();
+  const stopTicking = () => ticking.abort();
   signal.addEventListener("abort", stopTicking);
 
   function clear(why = "Comes after the simulation.") {
@@ -41,8 +38,9 @@ export function signatureStep(transaction, done, signal) {
     async function prepare() {
       const number = ++run;
       stopTicking();
-      fill(validity, h("p", {}, "Preparing the payload…"));
+      fill(validity, h("p", { class: "waits" }, "Preparing the payload…"));
       fill(ways);
+      pardon(advanced);
       try {
         const fields = options(advanced, transaction);
         await checkTip(fields.tip, values(advanced).tip, account);
@@ -52,25 +50,25 @@ export function signatureStep(transaction, done, signal) {
       } catch (error) {
         if (signal.aborted || number !== run) return;
         fill(validity, problemOf(error), h("div", { class: "actions" }, again()));
-        // Offline, the nonce has to be given.
-        if (/nonce/.test(error.message)) details.open = true;
+        blame(advanced, error);
       }
     }
 
-    const again = () => h("button", { type: "button", onclick: prepare }, "Prepare again");
+    const again = (label = "Prepare again", kind = "quiet") => h("button", { type: "button", class: kind, onclick: prepare }, label);
 
     async function show(payload, number) {
       const blocks = blocksOf(payload.signer_payload);
-      const sentence = h("p", {}, blocks ? `Valid until block ${grouped(blocks.last)} of ${transaction.chainTitle}.` : "Never expires.");
+      ticking = new AbortController();
+      const clock = blocks ? clockOf(payload.chain, transaction.chainTitle, blocks, () => expire(number), ticking.signal) : h("p", {}, "Never expires.");
       fill(validity, payload.warnings.map((warning) => h("p", { class: "notice" }, warning)),
         payload.notes.map((note) => h("p", { class: "hint" }, note)),
-        h("div", { class: "validity" }, sentence, again()));
+        h("div", { class: "split" }, clock, again()));
       fill(fee, payload.fee_asset ? `The fee is paid in ${payload.fee_asset.symbol}.` : `The fee is paid in ${transaction.symbol}, or in the currency that the account has set for fees.`);
       const finish = ({ tx, hash }) => {
         if (number !== run) throw new Error("This signature came too late: the transaction was prepared again or signed meanwhile.");
         // Another signature of this payload would be another transaction with the same nonce.
         clear();
-        done({ tx, hash, until: blocks?.last ?? 0 });
+        done({ tx, hash, first: blocks?.first ?? 0, until: blocks?.last ?? 0 });
       };
       // The daemon compares what was signed with this payload, which no wallet gets to change.
       const assemble = async (signed) => finish(await post("/api/tx/assemble", { payload, ...signed }));
@@ -81,42 +79,27 @@ export function signatureStep(transaction, done, signal) {
         if (number !== run) return;
         fill(ways, others);
       }
-      if (blocks) tick(payload, blocks, sentence, number);
     }
 
-    // Says how much time is left, and takes the ways to sign away when there is none.
-    async function tick(payload, blocks, sentence, number) {
-      const left = await secondsLeft(payload.chain, blocks, signal).catch(() => null);
-      if (left === null || number !== run) return;
-      const end = Date.now() + left * 1000;
-      const say = () => {
-        const seconds = (end - Date.now()) / 1000;
-        if (number !== run) return;
-        if (seconds > 0) {
-          sentence.textContent = `Valid for ${about(seconds)}, until block ${grouped(blocks.last)} of ${transaction.chainTitle}.`;
-          return;
-        }
-        run += 1;
-        stopTicking();
-        fill(validity, h("div", { class: "validity" }, h("p", { class: "notice" }, "This payload has expired. Prepare it again, then sign."), again()));
-        fill(ways);
-      };
-      ticking = setInterval(say, LOOK);
-      say();
+    // Takes the ways to sign away.
+    function expire(number) {
+      if (number !== run) return;
+      run += 1;
+      fill(validity, h("p", { class: "notice" }, "This payload has expired. Nothing was sent."), h("div", { class: "actions" }, again("Make a new one", "primary")));
+      fill(ways);
     }
 
     // The codes are drawn when somebody wants them.
     function hidden(payload, take) {
       const place = h("div");
-      const toggled = async ({ target }) => {
-        if (!target.open || place.childElementCount) return;
+      const show = async () => {
         try {
           fill(place, await otherWays(payload, take));
         } catch (error) {
-          if (!signal.aborted) fill(place, problemOf(error));
+          if (!signal.aborted) fill(place, problemOf(error, show));
         }
       };
-      return h("details", { ontoggle: toggled }, h("summary", {}, "Sign another way"), place);
+      return h("details", { ontoggle: ({ target }) => { if (target.open && !place.querySelector(".columns")) show(); } }, h("summary", {}, "Sign another way"), place);
     }
 
     function walletWay(from, payload, assemble) {
@@ -156,7 +139,7 @@ export function signatureStep(transaction, done, signal) {
   // A digit too many is a fortune; an account that has less would only be refused in the end.
   async function checkTip(tip, typed, account) {
     const held = tip && await transferable(account, transaction.chainRow, signal).catch(() => undefined);
-    if (held && BigInt(tip) > BigInt(held.value)) throw new Error(`The tip of ${typed} ${transaction.symbol} is more than the account can send: ${held.human}.`);
+    if (held && BigInt(tip) > BigInt(held.value)) throw mistake("tip", `The tip of ${typed} ${transaction.symbol} is more than the account can send: ${held.human}.`);
   }
 
   async function payloadFor(account, fields) {
@@ -214,5 +197,5 @@ function advancedFields({ symbol }, account, fee) {
 
 function options(advanced, { decimals }) {
   const given = values(advanced);
-  return given.tip ? { ...given, tip: rawAmount(given.tip, decimals) } : given;
+  return given.tip ? { ...given, tip: rawAmount(given.tip, decimals, "tip") } : given;
 }

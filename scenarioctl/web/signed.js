@@ -29,6 +29,9 @@ export function keptByHash(hash) {
   return Object.values(all()).find((record) => whole(record) && record.hash === hash) ?? null;
 }
 
+// All that were signed and are not sent, as far as this tab knows.
+export const waiting = () => Object.values(all()).filter(whole);
+
 export function forget(hash) {
   write(Object.fromEntries(Object.entries(all()).filter(([, record]) => record?.hash !== hash)));
 }

@@ -26,7 +26,8 @@ export async function inlineSvg(text, signal) {
   const made = copied(parsed);
   const waiting = [[parsed, made]];
   for (let count = 0; waiting.length; count += 1) {
-    if (count % PORTION === PORTION - 1) {
+    // Also once it is parsed, which takes as long as some portions.
+    if (count % PORTION === 0) {
       await new Promise((wake) => setTimeout(wake));
       signal?.throwIfAborted();
     }

@@ -1,20 +1,25 @@
-// The transactions of a scenario, each with what it does and the button to sign it.
+// The transactions of a scenario: what each does, its details, and of several the button to sign each.
 
 import { onGone, post } from "./api.js";
 import { batchable } from "./batches.js";
-import { argumentsOf, hexOf } from "./call_tree.js";
-import { copyButton, fill, h, problemOf } from "./dom.js";
+import { argumentsOf, hexOf, paymentsOf } from "./call_tree.js";
+import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
 import { amount } from "./format.js";
 import { sentFor, sentNotices } from "./sent.js";
 
-export function transactionPart(scenario, signal) {
-  const place = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting…"));
+// Drawn at first; the others when somebody asks for them, some in each frame.
+const SHOWN = 20;
+
+// `drafted({rows, count})` hears of the transactions, and how many of them can be signed as one; of null while there are none.
+export function transactionPart(scenario, drafted, signal) {
+  const place = h("div", { "aria-live": "polite" }, h("p", { class: "hint waits" }, "Drafting…"));
   const heading = h("h2", { id: "transaction" }, "Unsigned transaction");
   const { sent } = scenario;
   let outage = false;
 
   async function draft() {
     outage = false;
+    drafted(null);
     try {
       const full = await post("/api/scenario/info/full", { id: scenario.id }, signal);
       const { result } = full;
@@ -22,46 +27,45 @@ export function transactionPart(scenario, signal) {
       heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
       const rows = several.length ? several : [{ ...result, warnings: full.warnings }];
       const count = await batchable(scenario.id, rows, signal);
+      drafted({ rows, count });
       const others = several.length ? sent.filter((each) => each.node && !rows.some(({ node }) => node === each.node)) : [];
+      const list = h("ol", { class: "rows transactions" });
+      const add = (some) => list.append(...some.map((row) => h("li", {}, transaction(scenario, row, several.length > 0, signal))));
+      add(rows.slice(0, SHOWN));
+      const rest = rows.slice(SHOWN);
+      const more = rest.length > 0 && h("button", { type: "button", onclick: () => { more.remove(); inPortions(rest, SHOWN, add, signal); } }, `Show ${rest.length} more`);
       fill(place,
         sentNotices(others, scenario.id, false, signal),
         several.length > 1 && h("p", { class: "hint" }, count ? "Sign each one by itself, in this order, or all of them as one." : "Each one is signed and sent by itself, in this order."),
-        count > 0 && together(scenario, count),
-        h("ol", { class: "transactions" }, rows.map((row, number) => h("li", {}, transaction(scenario, row, number === 0, signal)))),
-        h("div", { class: "actions" }, h("button", { type: "button", onclick: draft }, "Refresh")));
+        list,
+        h("div", { class: "actions" }, more, h("button", { type: "button", class: "quiet", onclick: draft }, "Refresh")));
     } catch (error) {
       if (signal.aborted) return;
-      fill(place, sentNotices(sent, scenario.id, false, signal), problemOf(error), h("p", {}, h("button", { type: "button", onclick: draft }, "Try again")));
+      drafted({ rows: [], count: 0 });
+      // Nothing is wrong if a run fills in the rest.
+      const isWaiting = error.code !== "gone" && scenario.problems.length > 0 && scenario.problems.every(({ waiting }) => waiting);
+      fill(place, sentNotices(sent, scenario.id, false, signal), isWaiting ? h("p", { class: "hint" }, "A run drafts it once the data has come.") : problemOf(error, draft));
       outage = error.code === "gone";
     }
   }
 
   draft();
   onGone((gone) => { if (!gone && outage) draft(); }, signal);
-  return h("section", { "aria-labelledby": "transaction" }, heading, place);
+  return h("section", { "aria-labelledby": "transaction", hidden: !scenario.nodes.length }, heading, place);
 }
 
-function together({ id }, count) {
-  return h("div", { class: "actions" },
-    h("a", { class: "button", href: `#/sign/?${new URLSearchParams({ scenario: id, batch: "all" })}` }, "Sign as one transaction"),
-    h("span", { class: "hint" }, `One signature for all ${count}: the chain does all of them, or none.`));
-}
-
-function transaction(scenario, row, first, signal) {
+function transaction(scenario, row, several, signal) {
   const { node = "" } = row;
   const step = scenario.nodes.find(({ id }) => id === node);
   if (row.error) {
-    return h("article", { class: "card" },
+    return h("article", {},
       h("p", { class: "says" }, step?.text || node),
       h("p", { class: "problem" }, row.error));
   }
-  const link = new URLSearchParams({ scenario: scenario.id, ...(node && { node }) });
-  const says = h("p", { class: "says" }, step?.text || row.summary);
   const more = h("div");
   const decode = async () => {
     try {
       const decoded = await post("/api/tx/decode", { chain: row.source_chain, tx: row.tx }, signal);
-      fill(says, decoded.says);
       fill(more, facts(row, decoded), hexOf(row.tx),
         h("div", { class: "actions" }, copyButton("Copy hex", row.tx), copyButton("Copy call data", decoded.call_data)),
         argumentsOf(decoded));
@@ -69,12 +73,15 @@ function transaction(scenario, row, first, signal) {
       if (!signal.aborted) fill(more, problemOf(error));
     }
   };
-  const sign = h("a", { class: "button primary", href: `#/sign/?${link}` }, "Sign and send");
-  const warnings = (row.warnings ?? []).map((warning) => h("p", { class: "notice" }, warning));
-  // Each is decoded by a request of its own: the others when somebody looks.
-  if (first) decode();
-  const details = first ? more : h("details", { ontoggle: ({ target }) => { if (target.open && !more.childElementCount) decode(); } }, h("summary", {}, "Details"), more);
-  return h("article", { class: "card" }, says, sentNotices(sentFor(scenario.sent, node), scenario.id, Boolean(node), signal), warnings, h("div", { class: "actions" }, sign), details);
+  const link = new URLSearchParams({ scenario: scenario.id, ...(node && { node }) });
+  return h("article", {},
+    h("div", { class: "split" }, h("p", { class: "says" }, row.says),
+      // The button of a single transaction is the one above the picture.
+      several && h("a", { class: "button", href: `#/sign/?${link}` }, "Sign and send")),
+    paymentsOf(row),
+    sentNotices(sentFor(scenario.sent, node), scenario.id, Boolean(node), signal),
+    (row.warnings ?? []).map((warning) => h("p", { class: "notice" }, warning)),
+    h("details", { ontoggle: ({ target }) => { if (target.open && !more.querySelector("dl")) decode(); } }, h("summary", {}, "Details"), more));
 }
 
 function facts(row, decoded) {

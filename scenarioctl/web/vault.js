@@ -1,7 +1,7 @@
 // Polkadot Vault: shows it the payload as QR codes, and reads its signature with the camera.
 
 import { post } from "./api.js";
-import { fill, form, field, h, problemOf } from "./dom.js";
+import { fill, form, field, h, mistake, problemOf } from "./dom.js";
 
 // Milliseconds that each of several codes is shown, and between two looks at the camera.
 const SHOWN = 800;
@@ -63,7 +63,7 @@ export function signatureReader(take, signal) {
 export function pasted(take, label, hint) {
   return form("Use this signature", ({ signature }) => {
     const found = signatureIn(signature ?? "");
-    if (!found) throw new Error("This is not a signature: it has 64 to 66 bytes in hex.");
+    if (!found) throw mistake("signature", "This is not a signature: it has 64 to 66 bytes in hex.");
     return take(found);
   }, field("signature", label, { hint, required: true }));
 }

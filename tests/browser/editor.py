@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser.page import Daemon, Page
@@ -63,6 +64,18 @@ def type_in(page: Page, number: int, name: str, value: str) -> None:
 
 def choose(page: Page, name: str, wanted: str, number: int = 0) -> None:
     page.choose(box(page, number, name), wanted)
+
+
+def chord(page: Page, *keys: str) -> None:
+    """Press the last of *keys* while the others are held down, wherever the focus is."""
+    *held, last = keys
+    actions = ActionChains(page.browser)
+    for key in held:
+        actions.key_down(key)
+    actions.send_keys(last)
+    for key in held:
+        actions.key_up(key)
+    actions.perform()
 
 
 def problems(page: Page) -> dict[str, str]:

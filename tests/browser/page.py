@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.alert import Alert
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.network import FakeNetwork
@@ -79,6 +77,12 @@ class Daemon:
         self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
         self._reader.start()
 
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
@@ -133,17 +137,26 @@ class Page:
 
         def pressed() -> bool:
             try:
-                button = next(iter(self.browser.find_elements(By.XPATH, path)), None)
+                found = self.browser.find_elements(By.XPATH, path)
+                button = next((each for each in found if each.is_displayed()), None)
                 if button is None or not button.is_enabled():
                     return False
                 self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
                 button.click()
-            except StaleElementReferenceException:
-                # The page has drawn it anew meanwhile.
+            except (ElementNotInteractableException, StaleElementReferenceException):
+                # The page has drawn it anew, or hidden it, meanwhile.
                 return False
             return True
 
         self.wait(pressed)
+
+    def open_details(self, summary: str = "Details") -> None:
+        """Open the first details whose summary says so."""
+        path = f"//main//summary[normalize-space()={summary!r}]"
+        self.wait(lambda: self.browser.find_elements(By.XPATH, path))
+        self.browser.execute_script(
+            "arguments[0].parentElement.open = true", self.browser.find_element(By.XPATH, path)
+        )
 
     def choose(self, element: WebElement, wanted: str) -> None:
         """Choose the option *wanted*, once the daemon has sent it."""
@@ -156,10 +169,12 @@ class Page:
         )
         Select(element).select_by_value(wanted)
 
-    def alert(self) -> Alert:
-        """Wait for a question of the browser, and return it."""
-        self.wait(lambda: expected_conditions.alert_is_present()(self.browser))
-        return self.browser.switch_to.alert
+    def answer(self, label: str) -> str:
+        """Wait for a question, press the button with that label, and return what was asked."""
+        asked = self.find("dialog[open]").text
+        self.find("dialog[open]").find_element(By.XPATH, f".//button[normalize-space()={label!r}]").click()
+        self.wait(lambda: not self.browser.find_elements(By.CSS_SELECTOR, "dialog"))
+        return asked
 
     def keys(self, *keys: str) -> None:
         ActionChains(self.browser).send_keys(*keys).perform()

@@ -47,6 +47,10 @@ def a_flow(daemon: Daemon, flow: dict[str, Any]) -> str:
     return str(post(daemon, "/api/create/flow", {"flow": flow})["result"])
 
 
+def imported(daemon: Daemon, diagram: dict[str, Any]) -> str:
+    return str(post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram)})["shortUrl"])
+
+
 def diagram_of(text: str) -> dict[str, Any]:
     """Return a diagram that holds *text* in every place where an editor puts what a person wrote."""
     return {

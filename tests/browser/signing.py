@@ -28,7 +28,7 @@ def paste_address(page: Page, link: str, address: str = ALICE) -> None:
 def to_the_wallet(page: Page, link: str) -> dict[str, Any]:
     """Choose the first account for the transaction of *link*, and have the wallet asked; return what it is asked."""
     connect(page, link)
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.press("Sign with Talisman")
     return payload_asked_for(page)
 
@@ -63,6 +63,15 @@ def status(**more: Any) -> dict[str, Any]:
         "state": "unknown",
         "summary": "It wasn't sent from here, and it isn't in the newest blocks of Polkadot.",
         "sent": None,
+        "says": "",
+        "scenario": "",
+        "block_time": None,
+        "explorer": None,
+        "left": None,
+        "moved": [],
+        "received": None,
+        "costs": [],
+        "cost": [],
         "signer": "",
         "nonce": None,
         "block": None,

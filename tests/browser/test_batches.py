@@ -30,7 +30,7 @@ def sign_all(started: Started, scenario: str) -> str:
     page.press("Connect Talisman")
     page.find(".choice").click()
     page.wait_for("Will succeed")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
     send(page, chain, sign_in_wallet(page, payload))
@@ -53,9 +53,10 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
         "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )
 
+    page.wait(lambda: page.find(".next .primary").text == "See what became of it")
     assert page.text().count("Sent just now in one transaction with the others: in block 1004") == 2
     # Somebody who is about to sign one of them, or all of them again, is told so.
-    page.find(".transactions a.primary").click()
+    page.find(".transactions a.button").click()
     page.wait_for(
         "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )

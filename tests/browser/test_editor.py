@@ -10,9 +10,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from tests.browser.editor import FLOW, box, choose, problems, saved, steps, stored, type_in, value
+from tests.browser.editor import FLOW, box, choose, chord, problems, saved, steps, stored, type_in, value
 from tests.browser.page import LONG_TASKS, Daemon, Page, served
-from tests.browser.reading import barriers, look, needs_axe
+from tests.browser.reading import AXE, barriers, look, needs_axe, violations
 from tests.browser.scenarios import ATTACK, UUID, a_flow, a_remark, a_transfer, diagram_of, post
 from tests.conftest import BOB
 from tests.test_check import ALICE
@@ -88,6 +88,29 @@ def test_all_fields_with_a_problem_say_it_at_once(page: Page) -> None:
     }
     assert page.browser.switch_to.active_element.get_attribute("name") == "assetid"
     assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [
+        ("123456789012345678901234567", "is more DOT than can exist: check its digits"),
+        ("1.12345678901", "has too many decimals, DOT has 10"),
+        ("0", "is zero, expected a number above zero"),
+    ],
+)
+def test_an_amount_that_cannot_be_is_said_at_its_field(page: Page, amount: str, said: str) -> None:
+    for path in ("/#/new/transfer", "/#/new/swap"):
+        page.open(path)
+        if "swap" in path:
+            choose(page, "assetin", "DOT")
+            choose(page, "assetout", "HDX")
+        type_in(page, 0, "amount", amount)
+        page.find("[name=flow_name]").click()
+        page.wait(lambda: "amount" in problems(page))
+        assert said in problems(page)["amount"]
+        page.press("Create")
+        page.wait(lambda: "#/new/" in page.browser.current_url and problems(page))
+        page.browser.execute_script("sessionStorage.clear()")
 
 
 def test_problems_of_several_steps_are_shown_together(page: Page, daemon: Daemon) -> None:
@@ -169,6 +192,84 @@ def test_changes_are_undone_and_done_again(page: Page, daemon: Daemon) -> None:
     assert value(page, 0, "text") == "changed"
     assert not page.find(".editor-form > .actions button:last-child").is_enabled()
     assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "focus",
+    ["", "[name=flow_name]", "[name=seconds]", "[aria-label='Remove step 2, Remark']", "summary", "[type=submit]", ".brand"],
+)  # fmt: skip
+def test_changes_are_undone_by_keyboard_wherever_the_focus_is(page: Page, daemon: Daemon, focus: str) -> None:
+    page.open(f"/#/edit/{a_flow(daemon, FLOW)}")
+    type_in(page, 1, "text", "second change")
+    page.find("[aria-label='Move step 3, Remark up']").click()
+    page.find("[aria-label='Remove step 1, Webhook']").click()
+    after = steps(page)
+    page.browser.execute_script(
+        "if (arguments[0]) document.querySelector(arguments[0]).focus(); else document.activeElement.blur()",
+        focus,
+    )
+    focused = page.browser.switch_to.active_element
+
+    chord(page, Keys.CONTROL, "z")
+    page.wait(lambda: len(steps(page)) == 4)
+    chord(page, Keys.META, "z")
+    page.wait(lambda: steps(page)[1] == "2. Remark “second change” · Polkadot")
+    chord(page, Keys.CONTROL, "z")
+    page.wait(lambda: steps(page)[1] == "2. Remark “first” · Polkadot")
+    assert page.browser.switch_to.active_element == focused
+    for keys in ((Keys.CONTROL, "y"), (Keys.CONTROL, Keys.SHIFT, "z"), (Keys.META, Keys.SHIFT, "z")):
+        chord(page, *keys)
+    page.wait(lambda: steps(page) == after)
+    chord(page, Keys.CONTROL, "y")
+    page.wait_for("Nothing to redo")
+    assert page.complaints() == []
+
+
+def test_one_edit_is_undone_at_once(page: Page) -> None:
+    page.open("/#/new/transfer")
+    page.choose(box(page, 0, "assetid"), "DOT")
+    choose(page, "source_chain", "kusama")
+    # A chain brings its own asset.
+    page.wait(lambda: value(page, 0, "assetid") == "KSM")
+    choose(page, "dest_chain", "kusama")
+    choose(page, "dest_chain", "assetHub_kusama")
+    box(page, 0, "amount").send_keys("1.2")
+    box(page, 0, "destination_address").click()
+    box(page, 0, "amount").send_keys("55")
+
+    for wanted in (
+        ["kusama", "KSM", "assetHub_kusama", "1.2"],
+        ["kusama", "KSM", "assetHub_kusama", ""],
+        ["kusama", "KSM", "kusama", ""],
+        ["kusama", "KSM", "assetHub", ""],
+        ["polkadot", "DOT", "assetHub", ""],
+    ):
+        chord(page, Keys.CONTROL, "z")
+        assert [
+            value(page, 0, name) for name in ("source_chain", "assetid", "dest_chain", "amount")
+        ] == wanted
+    chord(page, Keys.CONTROL, "z")
+    page.wait_for("Nothing to undo")
+
+
+def test_an_inserted_placeholder_is_undone_at_once(page: Page, daemon: Daemon) -> None:
+    flow = {
+        "steps": [
+            {"type": "chainQuery", "chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
+            {"type": "Remark", "chain": "polkadot", "text": "at "},
+        ]
+    }
+    page.open(f"/#/edit/{a_flow(daemon, flow)}")
+    box(page, 1, "text")
+    page.find("[aria-label='Insert data of an earlier step into Text']").click()
+    page.answer("Insert")
+    page.wait(lambda: value(page, 1, "text") == "at {{ query1 }}")
+    assert value(page, 0, "step_id") == "query1"
+
+    chord(page, Keys.CONTROL, "z")
+    page.wait(lambda: value(page, 1, "text") == "at ")
+    assert value(page, 0, "step_id") == ""
+    assert not page.find(".editor-form > .actions button").is_enabled()
 
 
 def test_steps_are_moved_by_keyboard(page: Page, daemon: Daemon) -> None:
@@ -317,6 +418,81 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(page: Page, dae
     assert stored(daemon, scenario)["steps"][0]["text"] == "theirs"
 
 
+def differences(page: Page) -> list[str]:
+    """Return the rows of the table that compares two versions."""
+    page.wait_for("Somebody else has changed this scenario")
+    return [
+        " | ".join(cell.text for cell in row.find_elements("css selector", "th, td"))
+        for row in page.browser.find_elements("css selector", ".conflict tbody tr")
+    ]
+
+
+def test_a_conflict_shows_what_differs_before_somebody_chooses(page: Page, daemon: Daemon) -> None:
+    transfer = {"type": "xTransfer", "source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT"}
+    ours = [
+        {**transfer, "amount": "1", "destination_address": BOB},
+        {"type": "Remark", "chain": "polkadot", "text": "x" * 300 + "ours"},
+        {"type": "delay", "seconds": 60},
+    ]
+    scenario = a_flow(daemon, {"name": "Rent", "steps": ours})
+    page.open(f"/#/edit/{scenario}")
+    type_in(page, 0, "amount", "2")
+    choose(page, "dest_chain", "hydraDx")
+    page.fill("flow_name", "Rent of May")
+    page.find("[aria-label='Remove step 3, Delay']").click()
+    text = "x" * 300 + "theirs"
+    theirs = [
+        {"type": "webhook", "name": "paid"},
+        {
+            **transfer,
+            "amount": "3",
+            "destination_address": BOB,
+            "allow_death": True,
+            "dest_chain": "polkadot",
+        },
+        {"type": "Remark", "chain": "polkadot", "text": text},
+        {"type": "delay", "seconds": 60},
+    ]
+    post(daemon, "/api/scenario/replace", {"id": scenario, "content": {"name": "Rent", "steps": theirs}})
+    page.press("Save")
+
+    assert differences(page) == [
+        "Name | Rent of May | Rent",
+        "Step 1, Webhook | not there | paid",
+        "Step 1, Transfer: Destination chain | Hydration | Polkadot",
+        "Step 1, Transfer: Amount | 2 | 3",
+        "Step 1, Transfer: Let the transfer close the sender's account | nothing | yes",
+        f"Step 2, Remark: Text | …{'x' * 40}ours | …{'x' * 40}theirs",
+        "Step 4, Delay | not there | 60 s",
+    ]
+    assert page.browser.switch_to.active_element.accessible_name == "Two versions"
+    with page.screen(390):
+        assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    if AXE.exists():
+        assert violations(page) == []
+    page.press("Replace theirs with mine")
+    saved(page)
+    flow = stored(daemon, scenario)
+    assert (flow["name"], [step["type"] for step in flow["steps"]]) == (
+        "Rent of May",
+        ["xTransfer", "Remark"],
+    )
+
+
+def test_a_version_that_no_flow_holds_is_a_conflict_too(page: Page, daemon: Daemon) -> None:
+    scenario = a_remark(daemon, "ours")
+    page.open(f"/#/edit/{scenario}")
+    type_in(page, 0, "text", "mine")
+    post(daemon, "/api/scenario/replace", {"id": scenario, "content": diagram_of("odd")})
+    page.press("Save")
+
+    page.wait_for(f"scenario '{scenario}' cannot be written as a flow file")
+    assert differences(page) == []
+    assert "Replace theirs with mine" not in page.text()
+    page.press("Save mine as a new scenario")
+    assert stored(daemon, saved(page))["steps"][0]["text"] == "mine"
+
+
 def test_the_version_of_somebody_else_is_loaded(page: Page, daemon: Daemon) -> None:
     scenario = changed_by_two(page, daemon)
     page.press("Discard mine and load theirs")
@@ -396,14 +572,13 @@ def test_a_link_away_from_changes_asks_first(page: Page, daemon: Daemon) -> None
     page.open(f"/#/edit/{a_remark(daemon)}")
     type_in(page, 0, "text", "changed")
     page.find(".brand").click()
-    alert = page.alert()
-    assert alert.text == "Leave without saving? Your changes will be lost."
-    alert.dismiss()
+    assert page.answer("Stay").startswith("Leave without saving?\nYour changes will be lost.")
     assert "#/edit/" in page.browser.current_url
     assert value(page, 0, "text") == "changed"
 
+    assert page.browser.switch_to.active_element.text == "scenarioctl"
     page.find(".brand").click()
-    page.alert().accept()
+    page.answer("Leave")
     page.wait(lambda: page.browser.current_url.endswith("#/"))
     page.browser.back()
     page.wait(lambda: value(page, 0, "text") == "hello")
@@ -436,13 +611,10 @@ def test_a_receiver_without_a_key_is_confirmed(page: Page, daemon: Daemon) -> No
     type_in(page, 0, "amount", "1")
     type_in(page, 0, "destination_address", PALLET)
     page.press("Create")
-    alert = page.alert()
-    assert "nobody holds its key: funds sent there are lost." in alert.text
-    assert alert.text.endswith("Create it anyway?")
-    alert.dismiss()
+    assert "nobody holds its key: funds sent there are lost." in page.answer("Cancel")
     page.wait_for("nobody holds its key")
     page.press("Create")
-    page.alert().accept()
+    page.answer("Create anyway")
 
     [step] = stored(daemon, saved(page))["steps"]
     assert step["yes"] is True
@@ -503,6 +675,90 @@ def test_the_chains_of_the_config_file_are_offered(browser: Any, tmp_path: Path)
         assert "ours" in names
 
 
+def answer_for_nodes(page: Page, answers: dict[str, Any]) -> None:
+    """Give the page what a connected daemon would say, since no node answers here; `window.asked` has what it asked."""
+    page.browser.execute_script(
+        "const [answers] = arguments; const before = window.fetch; window.asked = []; window.answers = answers;"
+        "window.fetch = (path, options) => { const found = answers[String(path).split('?')[0]];"
+        "if (!found) return before(path, options); window.asked.push([path, options.body ?? '']);"
+        "if (found !== 'never') return Promise.resolve(new Response(JSON.stringify(found)));"
+        "return new Promise((_, refuse) => options.signal.addEventListener('abort', () => {"
+        "window.aborted = (window.aborted ?? 0) + 1; refuse(options.signal.reason); })); }",
+        answers,
+    )
+
+
+def tokens(human: str) -> dict[str, str]:
+    return {"value": "1", "asset": "DOT", "human": human}
+
+
+TRANSFER_QUOTE: dict[str, Any] = {
+    "send": tokens("12345.5 DOT"),
+    "receive": tokens("12345.4 DOT"),
+    "fees": [
+        {"chain": "polkadot", "what": "transaction fee", "amount": tokens("0.02 DOT"), "at_most": False},
+        {"chain": "assetHub", "what": "execution", "amount": tokens("0.1 DOT"), "at_most": True},
+    ],
+    "minimum": tokens("0.11 DOT"),
+    "maximum": None,
+    "seconds": 36,
+    "basis": "dry run",
+    "reasons": [],
+    "asked": 2,
+}
+
+
+@needs_axe
+def test_the_quote_of_a_transfer_stands_below_its_amount(page: Page) -> None:
+    page.open("/")
+    answer_for_nodes(page, {"/api/xcm/quote": TRANSFER_QUOTE})
+    page.browser.execute_script("location.hash = '#/new/transfer'")
+    choose(page, "assetid", "DOT")
+    type_in(page, 0, "amount", "12345.5")
+
+    page.wait_for(
+        "You send 12\u202f345.5 DOT, they receive 12\u202f345.4 DOT. Fees: transaction fee on Polkadot 0.02 DOT, "
+        "execution on Polkadot Asset Hub at most 0.1 DOT. At least 0.11 DOT has to be sent, or nothing arrives. "
+        "It takes about 36 seconds."
+    )
+    assert "Not simulated" not in page.text()
+    asked = page.browser.execute_script("return window.asked")
+    way = {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT"}
+    assert json.loads(asked[-1][1]) == {**way, "amount": "12345.5"}
+    look(page)
+
+    page.browser.execute_script(
+        "Object.assign(window.answers['/api/xcm/quote'], arguments[0])",
+        {
+            "receive": None,
+            "minimum": None,
+            "fees": [{**TRANSFER_QUOTE["fees"][0], "amount": None}],
+            "basis": "fee APIs",
+            "reasons": ["Hydration tells no price of it"],
+        },
+    )
+    type_in(page, 0, "destination_address", BOB)
+    page.wait_for(
+        "they receive an unknown amount. Fees: transaction fee on Polkadot unknown. The least that arrives is unknown. "
+        "It takes about 36 seconds. Not simulated: these are prices that the chains tell (Hydration tells no price of it)."
+    )
+    assert (
+        json.loads(page.browser.execute_script("return window.asked.at(-1)[1]"))["destination_address"] == BOB
+    )
+
+    with page.screen(390):
+        assert barriers(page) == []
+
+    # What was typed since is asked for, and nothing that was quoted before stands there.
+    page.browser.execute_script("window.answers['/api/xcm/quote'] = 'never'")
+    type_in(page, 0, "amount", "3")
+    page.wait_for("Getting a quote…")
+    assert "You send" not in page.text()
+    type_in(page, 0, "amount", "{{ amount }}")
+    page.wait(lambda: page.browser.execute_script("return window.aborted") == 1)
+    page.wait(lambda: "Getting a quote…" not in page.text())
+
+
 def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
     page.open("/")
     page.browser.execute_script(
@@ -527,14 +783,7 @@ def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
             "impact_percent": "0.01",
         },
     }
-    # No node answers here, so the page is given what a connected daemon would say.
-    page.browser.execute_script(
-        "const [answers] = arguments; const before = window.fetch; window.asked = [];"
-        "window.fetch = (path, options) => { const found = answers[String(path).split('?')[0]];"
-        "if (!found) return before(path, options); window.asked.push([path, options.body ?? '']);"
-        "return Promise.resolve(new Response(JSON.stringify(found))); }",
-        answers,
-    )
+    answer_for_nodes(page, answers)
     page.browser.execute_script("location.hash = '#/new/swap'")
     choose(page, "assetin", "DOT")
     choose(page, "assetout", "HDX")

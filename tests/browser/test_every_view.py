@@ -10,6 +10,8 @@ import pytest
 from tests.browser.page import Daemon, Page
 from tests.browser.reading import AXE, STRAY, violations
 from tests.browser.scenarios import a_flow, a_remark, a_transfer, diagram_of, post
+from tests.browser.wallets import ALICE_42
+from tests.conftest import BOB
 
 pytestmark = pytest.mark.acceptance
 
@@ -30,6 +32,11 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
     empty = str(
         post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": [], "edges": []})})["shortUrl"]
     )
+    post(daemon, "/api/address/add", {"name": "Bob", "address": BOB, "watch": True})
+    council = {"name": "council", "threshold": 2, "signatories": ["Bob", ALICE_42]}
+    post(daemon, "/api/address/add", council)
+    acted = {"chain": "polkadot", "text": "as", "as": "council", "sender": BOB}
+    made_as = post(daemon, "/api/create/remark", acted)["result"]
     post(daemon, "/job/start", {"id": remark, "every": "1h"})
     for id in (remark, transfer):
         post(daemon, "/job/run", {"id": id})
@@ -40,6 +47,8 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
     yield {
         "home": "/#/",
         "list": "/#/scenarios",
+        "accounts": "/#/accounts",
+        "history": "/#/history",
         "transfer": f"/#/create/?diagramData={transfer}",
         "job": f"/#/create/?diagramData={remark}",
         "several steps": f"/#/create/?diagramData={several}",
@@ -55,14 +64,35 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
         "sign a draft": f"/#/sign/?job={transfer}&draft={draft['seq']}",
         "sign nothing": "/#/sign/?job=nobody000&draft=1",
         "sent": f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}",
+        "made as": f"/#/create/?diagramData={made_as}",
+        "sign as": f"/#/sign/?scenario={made_as}",
         "not found": "/#/nowhere",
     }
 
 
 VIEWS = [
-    *("home", "list", "transfer", "job", "several steps", "odd", "empty", "unknown scenario"),
+    *(
+        "home",
+        "list",
+        "accounts",
+        "history",
+        "transfer",
+        "job",
+        "several steps",
+        "odd",
+        "empty",
+        "unknown scenario",
+    ),
     *("new transfer", "new swap", "new remark", "new flow", "edit", "edit odd", "duplicate", "import"),
-    *("sign", "sign a draft", "sign nothing", "sent", "not found"),
+    *(
+        "sign",
+        "sign a draft",
+        "sign nothing",
+        "sent",
+        "made as",
+        "sign as",
+        "not found",
+    ),
 ]
 
 

@@ -38,6 +38,7 @@ def test_an_empty_store_offers_four_choices(own: tuple[Page, Daemon]) -> None:
     links = [each.get_attribute("href") for each in page.browser.find_elements("css selector", "a.beginning")]
     assert [str(each).partition("#")[2] for each in links] == ["/new/transfer", "/new/swap", "/import"]
     assert "Needs you" not in page.text()
+    assert re.search(r"Facts about chains of 20\d\d-\d\d-\d\d, from the package", page.text())
     look(page)
     page.find("button.beginning").click()
     page.wait_for("Run now")
@@ -49,11 +50,11 @@ def test_needs_appear_and_go_without_a_reload(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     transfer = a_transfer(daemon)
     page.open("/")
-    page.wait_for("Nothing needs you.")
+    page.wait_for("Nothing needs you")
     assert (counted(page), page.browser.title) == (0, "Home – scenarioctl")
 
     post(daemon, "/job/run", {"id": transfer})
-    page.wait_for("1 thing needs you.")
+    page.wait_for("1 thing needs you")
     link = page.find("a[href^='#/sign/']")
     assert str(link.get_attribute("href")).endswith(f"#/sign/?job={transfer}&draft=1")
     assert "1.5 DOT on Polkadot, expires in 23 hours" in page.text()
@@ -61,11 +62,11 @@ def test_needs_appear_and_go_without_a_reload(own: tuple[Page, Daemon]) -> None:
 
     post(daemon, "/job/start", {"id": transfer, "every": "12h"})
     post(daemon, "/job/pause", {"id": transfer})
-    page.wait_for("2 things need you.")
+    page.wait_for("2 things need you")
     page.wait_for("paused on request")
     assert counted(page) == 2
     page.press("Resume")
-    page.wait_for("1 thing needs you.")
+    page.wait_for("1 thing needs you")
     page.wait(lambda: "paused on request" not in page.text())
     look(page)
 
@@ -96,11 +97,11 @@ def test_what_has_the_focus_keeps_it_when_news_come(own: tuple[Page, Daemon]) ->
     scenario = a_remark(daemon)
     post(daemon, "/job/run", {"id": scenario})
     page.open("/")
-    page.wait_for("1 thing needs you.")
+    page.wait_for("1 thing needs you")
     page.browser.execute_script("document.querySelector('.need a.button').focus()")
 
     post(daemon, "/job/run", {"id": a_remark(daemon, "another")})
-    page.wait_for("2 things need you.")
+    page.wait_for("2 things need you")
 
     focused = page.browser.execute_script("return document.activeElement.getAttribute('data-key')")
     assert focused == f"sign {scenario}"
@@ -127,7 +128,7 @@ def test_old_news_are_seen_to_be_old_and_new_ones_come_by_themselves(own: tuple[
         page.wait(lambda: "The daemon is not responding." not in page.text())
         assert not page.browser.find_elements("css selector", ".stale")
         post(daemon, "/job/run", {"id": a_remark(daemon, "later")})
-        page.wait_for("1 thing needs you.")
+        page.wait_for("1 thing needs you")
 
 
 def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path) -> None:
@@ -142,11 +143,33 @@ def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path)
         # It grows, although no block comes.
         page.wait(lambda: page.find(".strip [data-since]").text != first)
 
+        chip = ".strip li:has([data-key='chain polkadot'])"
+        assert page.find(chip).get_attribute("class") == "right"
+        page.find(f"{chip} summary").click()
+        page.wait_for(
+            "Answers: ws://127.0.0.1:",
+            "Since the daemon first asked, ",
+            "in half hours: answered: ",
+        )
+
+        # A node that answers is not enough: the chain has to go on.
+        network.chains["polkadot"].store("Timestamp", "Now", value=(now - 600) * 1000)
+        page.wait_for("no new block since 100, 10 minutes ago", "A new block is expected every 6 seconds.")
+        assert page.find(chip).get_attribute("class") == "doubt"
+        assert barriers(page) == []
+        with page.screen(390, touch=True):
+            assert barriers(page) == []
+
         def leave(*_: object) -> None:
             raise Gone(True)
 
         network.chains["polkadot"].node.answers["chain_getHeader"] = leave
         page.wait_for("Polkadot unreachable")
+        # Two parts, if a half hour ends meanwhile.
+        page.wait(lambda: re.search(r"in half hours: .*away", page.text()))
+        # What was open stays open, and the summary doesn't repeat the reason.
+        assert page.find(f"{chip} summary").text == "Polkadot unreachable"
+        assert page.find(chip).get_attribute("class") == "wrong"
         look(page)
 
 
@@ -160,8 +183,8 @@ def test_the_home_asks_once_and_listens(page: Page, daemon: Daemon) -> None:
     asked = page.browser.execute_script(
         "return performance.getEntriesByType('resource').map(each => new URL(each.name).pathname)"
     )
-    assert [each for each in asked if not each.startswith("/web/")] == []
-    assert page.browser.execute_script("return performance.getEntriesByType('resource').length") < 20
+    assert [each for each in asked if not each.startswith(("/web/", "/readyz"))] == []
+    assert page.browser.execute_script("return performance.getEntriesByType('resource').length") < 25
 
 
 def loaded(page: Page) -> list[Any]:
@@ -215,7 +238,7 @@ def test_the_keys_alone_get_to_what_needs_somebody(own: tuple[Page, Daemon]) -> 
     scenario = a_remark(daemon)
     post(daemon, "/job/run", {"id": scenario})
     page.open("/")
-    page.wait_for("1 thing needs you.")
+    page.wait_for("1 thing needs you")
     for _ in range(30):
         page.keys(Keys.TAB)
         name = page.browser.execute_script("return document.activeElement.getAttribute('aria-label') ?? ''")

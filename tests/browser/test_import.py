@@ -74,7 +74,7 @@ def test_a_flow_file_of_unknown_steps_is_refused_in_a_sentence(page: Page) -> No
 def test_a_flow_whose_steps_are_no_list_is_refused_as_a_flow(page: Page) -> None:
     typed(page, '{"steps": 5}')
 
-    page.wait_for("flow has no steps, expected at least one")
+    page.wait_for("Flow has no steps, expected at least one")
 
 
 def test_a_share_string_and_links_are_imported(page: Page, daemon: Daemon) -> None:
@@ -82,7 +82,7 @@ def test_a_share_string_and_links_are_imported(page: Page, daemon: Daemon) -> No
     for text in (share, f"https://example.org/#/create/?diagramData={share}"):
         typed(page, text)
         first = saved(page)
-        page.wait_for("shared > Remark > webhook > http")
+        page.wait_for('remark "shared" on Polkadot; webhook shared')
         assert post(daemon, "/api/scenario/show", {"id": first})["id"] == first
 
 
@@ -103,7 +103,7 @@ def test_a_link_of_another_daemon_says_what_to_bring(page: Page) -> None:
     typed(page, "https://example.org/#/create/?diagramData=lnr8CfoQX")
 
     page.wait_for(
-        "diagram is a link to the stored scenario 'lnr8CfoQX', expected one that holds the diagram itself"
+        "Diagram is a link to the stored scenario 'lnr8CfoQX', expected one that holds the diagram itself"
     )
 
 

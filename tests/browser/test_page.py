@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from scenarioctl import web
 from tests.browser.editor import choose
 from tests.browser.page import Daemon, Page, served
-from tests.browser.reading import barriers, needs_axe
+from tests.browser.reading import AXE, barriers, needs_axe, violations
 from tests.browser.scenarios import ATTACK, UUID, a_flow, a_remark, a_transfer, diagram_of, post
 from tests.conftest import BOB
 
@@ -24,14 +26,16 @@ def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> N
 
     page.open(f"/#/create/?diagramData={scenario}")
 
-    page.wait_for("polkadot > xTransfer > assetHub")
+    page.open_details()
     page.wait_for("0xf804630905000100a10f")
     page.wait(
         lambda: page.browser.execute_script(
             "const p = document.querySelector('.picture svg'); return p && p.getBoundingClientRect().width > 100"
         )
     )
-    assert f"1.5 DOT from polkadot to assetHub, for {BOB}" in page.text()
+    assert f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}" in page.text()
+    page.open_details("Name, tags and id")
+    page.wait_for(scenario, "polkadot > xTransfer > assetHub")
     assert page.browser.title == "1.5 DOT · Polkadot → Asset Hub – scenarioctl"
     assert page.complaints() == []
 
@@ -52,8 +56,9 @@ def test_what_a_run_fills_in_is_told_apart_from_what_is_wrong(page: Page, daemon
         "source.target waits for webhook data: {{ note }}",
         True,
     )
-    number = [node["id"] for node in shown["nodes"]].index(problem["node"]) + 1
-    assert f"Step {number}: {problem['problem']}" in page.text()
+    assert problem["node"] == shown["nodes"][-1]["id"]
+    # The chain of a step is no step of its own.
+    assert f"Step 2: {problem['problem']}" in page.text()
     assert "1 problem" not in page.text()
 
 
@@ -65,8 +70,8 @@ def test_a_swap_is_created_with_a_form(page: Page) -> None:
     page.fill("min_received", "9")
     page.press("Create")
 
-    page.wait_for("hydraDx > swap")
-    page.wait_for("Copy hex")
+    page.wait_for("Sells 2.5 DOT for at least 9 USDT on Hydration")
+    page.wait_for("Sign and send")
     assert "#/create/?diagramData=" in page.browser.current_url
     assert page.complaints() == []
 
@@ -88,12 +93,12 @@ def test_a_transfer_and_a_remark_are_created_with_forms(page: Page) -> None:
     page.fill("amount", "2")
     page.fill("destination_address", BOB)
     page.press("Create")
-    page.wait_for("polkadot > xTransfer > assetHub")
+    page.wait_for("Teleports 2 DOT from Polkadot to Polkadot Asset Hub")
 
     page.open("/#/new/remark")
     page.fill("text", "written by a page")
     page.press("Create")
-    page.wait_for("polkadot > Remark")
+    page.wait_for("Writes 'written by a page' to the history of Polkadot")
 
 
 def test_a_job_is_started_watched_and_stopped(page: Page, daemon: Daemon) -> None:
@@ -118,7 +123,7 @@ def test_more_tabs_than_a_browser_has_connections_do_not_starve_each_other(
         for _ in range(8):
             page.browser.switch_to.new_window("tab")
             page.browser.get(f"{page.url}/#/create/?diagramData={scenario}")
-            page.wait_for("Copy hex")
+            page.wait_for("Sign and send")
 
         # One that is looked at again goes on where it was.
         page.browser.switch_to.window(page.browser.window_handles[1])
@@ -177,16 +182,21 @@ def test_what_people_wrote_stays_text(page: Page, daemon: Daemon) -> None:
 
 
 def test_the_list_is_searched(page: Page, daemon: Daemon) -> None:
-    a_transfer(daemon)
+    ends = {"source_chain": "polkadot", "dest_chain": "assetHub", "destination_address": BOB}
+    pays = {"type": "xTransfer", **ends, "assetid": "DOT", "amount": "2.75"}
+    notes = {"type": "Remark", "chain": "polkadot", "text": "for the treasury"}
+    for name, step in (("Zebra pays", pays), ("Zebra notes", notes)):
+        a_flow(daemon, {"name": name, "steps": [step]})
     page.open("/#/scenarios")
-    page.wait_for("1.5 DOT · Polkadot → Asset Hub")
+    page.wait_for("Zebra pays")
     search = page.find("#search")
-    search.send_keys("no such thing")
-    page.wait_for("No matching scenarios.")
-    search.clear()
-    search.send_keys("xtransfer")
-
-    page.wait(lambda: page.browser.find_elements("css selector", "tbody tr"))
+    for words in ("pays", "xtransfer", "2.75 dot", "asset hub", BOB, "Treasury"):
+        search.clear()
+        search.send_keys("no such thing")
+        page.wait_for("No matching scenarios.")
+        search.clear()
+        search.send_keys(f"zebra {words}")
+        page.wait_for("1 scenario\n", "Zebra notes" if words == "Treasury" else "Zebra pays")
     assert page.complaints() == []
 
 
@@ -199,6 +209,7 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
         {"origin": page.url, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
     )
     page.open(f"/#/create/?diagramData={scenario}")
+    page.open_details()
     page.press("Copy hex")
     page.wait_for("Copied")
 
@@ -208,7 +219,7 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
 
 def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None:
     page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-    page.wait_for("Copy hex")
+    page.wait_for("Sign and send")
 
     asked = page.browser.execute_script(
         "return performance.getEntriesByType('resource').map(each => each.name)"
@@ -228,7 +239,7 @@ def test_a_dropped_link_is_imported_and_other_text_is_refused_in_a_sentence(page
 
     page.drop(f"https://example.org/#/create/?diagramData={quote(share, safe='')}")
     page.wait(lambda: "diagramData=" in page.browser.current_url)
-    page.wait_for("linked > Remark > webhook > http")
+    page.wait_for("webhook linked")
 
 
 def test_on_a_phone_the_list_says_what_a_scenario_does_in_words(page: Page, daemon: Daemon) -> None:
@@ -239,9 +250,13 @@ def test_on_a_phone_the_list_says_what_a_scenario_does_in_words(page: Page, daem
         widths = page.browser.execute_script(
             "return [...document.querySelectorAll('tbody tr:first-child th, tbody tr:first-child td')].filter(cell => cell.innerText).map(cell => cell.clientWidth)"
         )
+        hidden = page.browser.execute_script(
+            "const list = document.querySelector('nav > ul'); return list.scrollWidth - list.clientWidth"
+        )
 
     # It once was letter below letter, beside a date that did not wrap.
     assert min(widths) > 90
+    assert hidden == 0
 
 
 def test_many_steps_leave_room_for_what_stands_below(page: Page, daemon: Daemon) -> None:
@@ -249,7 +264,8 @@ def test_many_steps_leave_room_for_what_stands_below(page: Page, daemon: Daemon)
     edges = [{"source": f"n{n}", "target": f"n{n + 1}"} for n in range(39)]
     scenario = post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})})
     page.open(f"/#/create/?diagramData={scenario['shortUrl']}")
-    page.wait_for("Unsigned transaction")
+    page.wait_for("40 steps")
+    page.wait(lambda: len(page.browser.find_elements("css selector", ".steps li")) == 40)
 
     heights = page.browser.execute_script(
         "return ['h1', '[aria-label=Steps]'].map(each => document.querySelector(`main ${each}`).clientHeight)"
@@ -263,14 +279,20 @@ def test_a_remark_is_made_without_a_pointer(page: Page, daemon: Daemon) -> None:
 
     page.open("/")
     page.wait_for("Scenarios")
+    page.tab_to("New")
+    page.keys(Keys.ENTER)
     page.tab_to("Remark")
     page.keys(Keys.ENTER)
     page.wait_for("New remark")
+    assert not page.find(".menu ul").is_displayed()
     page.tab_to("Text")
     page.keys("typed without a mouse")
     page.tab_to("Create")
     page.keys(Keys.ENTER)
-    page.wait_for("Writes 'typed without a mouse' to the history of polkadot")
+    page.wait_for("Writes 'typed without a mouse' to the history of Polkadot")
+    page.tab_to("Details")
+    page.keys(Keys.ENTER)
+    page.wait_for("Copy hex")
     page.tab_to("Copy hex")
     page.keys(Keys.ENTER)
     page.wait_for("Copied")
@@ -300,11 +322,11 @@ def test_a_daemon_that_is_gone_is_said_and_so_is_its_return(own: tuple[Page, Dae
     page.fill("text", "still here")
     daemon.stop()
     page.press("Create")
-    page.wait_for("The daemon is not responding. Trying again every 2 seconds.")
+    page.wait_for("The daemon is not responding. This page tries again every second.")
     daemon.start()
-    page.wait(lambda: "Trying again every" not in page.text())
+    page.wait(lambda: "tries again every" not in page.text())
     page.press("Create")
-    page.wait_for("polkadot > Remark")
+    page.wait_for("Writes 'still here' to the history of Polkadot")
 
 
 def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Path) -> None:
@@ -315,7 +337,7 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
     config = f'[tokens.page]\nsha256 = "{digest}"\nscopes = ["read", "create", "jobs"]\n'
     with served(browser, tmp_path, config=config) as (page, _):
         page.open("/")
-        page.wait_for("Its operator creates one with scenarioctl config token NAME.")
+        page.wait_for("Ask the person who runs the daemon for one.")
         page.fill("token", "wrong", within="dialog")
         page.press("Continue")
         page.wait_for("The token is not valid.")
@@ -348,7 +370,7 @@ def test_axe_finds_no_violations(page: Page, daemon: Daemon, scheme: str, width:
             ("/#/new/remark", "Text"),
             ("/#/import", "Link, share string"),
             ("/#/nowhere", "Page not found"),
-            (f"/#/create/?diagramData={transfer}", "Copy hex"),
+            (f"/#/create/?diagramData={transfer}", "Sign and send"),
             (f"/#/create/?diagramData={remark}", "workload executed"),
             (f"/#/create/?diagramData={broken}", "Share or delete"),
             ("/#/create/?diagramData=nosuchone", "Something went wrong"),
@@ -360,3 +382,81 @@ def test_axe_finds_no_violations(page: Page, daemon: Daemon, scheme: str, width:
     post(daemon, "/job/stop", {"id": remark})
 
     assert found == {}
+
+
+def test_a_question_is_answered_by_keyboard_and_keeps_the_focus(page: Page, daemon: Daemon) -> None:
+    scenario = a_remark(daemon)
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("Sign and send")
+    page.browser.execute_script("arguments[0].focus()", page.find("#taking ~ * button.danger"))
+    for refusal in (Keys.ESCAPE, Keys.ENTER):
+        page.keys(Keys.ENTER)
+        page.find("dialog[open]")
+        assert page.browser.switch_to.active_element.text == "Cancel"
+        page.keys(refusal)
+        page.wait(lambda: not page.browser.find_elements("css selector", "dialog"))
+        assert page.browser.switch_to.active_element.text == "Delete scenario"
+
+    page.keys(Keys.ENTER)
+    asked = page.answer("Delete")
+    page.wait_for(f"Deleted {scenario}")
+    assert asked.startswith("Delete this scenario?\nIts job, log and drafts are deleted too.")
+
+
+def test_a_question_goes_with_its_view(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+    page.press("Delete scenario")
+    page.find("dialog[open]")
+    page.browser.execute_script("location.hash = '#/import'")
+
+    page.wait(lambda: not page.browser.find_elements("css selector", "dialog"))
+
+
+def test_the_browser_itself_asks_nothing() -> None:
+    for module in Path(web.__file__).parent.glob("*.js"):
+        if module.name != "qr.js":
+            assert re.findall(r"\b(?:confirm|alert|prompt)\(", module.read_text()) == [], module.name
+
+
+def wrong(page: Page) -> tuple[str, str]:
+    """Return the name of the field with the focus, and what a screen reader says is wrong with it."""
+    page.wait(lambda: page.browser.find_elements("css selector", "[aria-invalid=true]:focus"))
+    box = page.browser.switch_to.active_element
+    assert page.browser.find_elements("css selector", "[role=alert].problem") == []
+    id = (box.get_attribute("aria-describedby") or "").split()[-1]
+    return box.get_attribute("name") or "", page.find(f"#{id}").text
+
+
+def test_an_error_is_said_at_the_field_that_it_names(page: Page, daemon: Daemon) -> None:
+    scenario = a_remark(daemon)
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.fill("every", "5x")
+    page.press("Start")
+    name, said = wrong(page)
+    assert name == "every"
+    assert said.startswith("Every '5x' is not a duration, expected one like 90s")
+    if AXE.exists():
+        assert violations(page) == []
+
+    page.fill("every", "")
+    page.fill("cron", "* *")
+    page.press("Start")
+    page.wait_for("Cron '* *' is not a cron line")
+    assert wrong(page)[0] == "cron"
+    assert len(page.browser.find_elements("css selector", "[aria-invalid]")) == 1
+    page.find(".title summary").click()
+    page.fill("tags", "-x")
+    page.press("Save")
+    page.wait_for("Tags '-x' is not a tag")
+    page.open(f"/#/sign/?scenario={scenario}")
+    for address in ("", "nobody", "0x" + "00" * 32):
+        page.fill("sender", address)
+        page.press("Use this account")
+        assert wrong(page)[0] == "sender"
+    page.open("/#/import")
+    page.press("Import")
+    assert wrong(page)[0] == "url"
+    page.fill("url", "zzz")
+    page.press("Import")
+    page.wait_for("Diagram 'zzz' contains no zlib stream")
+    assert wrong(page)[0] == "url"

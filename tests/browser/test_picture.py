@@ -110,7 +110,7 @@ def test_a_click_on_a_card_selects_its_step_and_a_step_its_card(page: Page, daem
 def test_a_press_on_the_small_map_selects_nothing(page: Page, daemon: Daemon) -> None:
     click_card_then_step(page, daemon)
     page.browser.execute_script(
-        "for (const kind of ['pointerdown', 'pointerup']) document.querySelector('.minimap img')"
+        "for (const kind of ['pointerdown', 'pointerup']) document.querySelector('.minimap svg')"
         ".dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerId: 1}))"
     )
 

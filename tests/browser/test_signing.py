@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_a_transfer_is_signed_by_an_extension_and_sent(started: Started) -> None
     page.wait_for("5 DOT transferable")
     page.find(".choice").click()
     page.wait_for("Will succeed")
-    page.wait_for("Valid for about 6 minutes, until block 1063 of Polkadot.")
+    page.wait_for("6 min left, until block 1063 of Polkadot.")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
     signed = sign_in_wallet(page, payload)
@@ -171,7 +172,7 @@ def test_the_account_is_remembered_and_can_be_changed(started: Started) -> None:
     [
         ("0x" + "00" * 32, "Nobody can sign for"),
         (str(ETHEREUM["address"]), "has 20 bytes; an account on Polkadot has 32"),
-        ("Alice", "address 'Alice'"),
+        ("Alice", "Address 'Alice'"),
         (" ", "The address is missing"),
     ],
 )
@@ -187,11 +188,27 @@ def test_an_address_that_nobody_signs_with_is_refused(
 # Simulate
 
 
-def test_the_simulation_shows_fees_and_who_is_credited(started: Started) -> None:
+def summary(page: Page) -> dict[str, str]:
+    """Return what the simulation says at a glance."""
+    rows = page.browser.execute_script(
+        "return [...document.querySelectorAll('.summary > div')].map(row => [row.children[0].innerText, row.children[1].innerText])"
+    )
+    return {name: " ".join(value.split()) for name, value in rows}
+
+
+def test_the_simulation_says_what_goes_what_comes_and_what_it_costs(started: Started) -> None:
     page, daemon, _, _ = started
     paste_address(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("Will succeed")
 
+    assert summary(page) == {
+        "What it does": f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}",
+        "They receive": f"1.498 DOT on Polkadot Asset Hub {BOB}",
+        "Total fees": "0.048 DOT",
+        "What could go wrong": "The simulation found nothing. Until it is in a block, the state of the chains can change.",
+    }
+    assert "computed arrival" not in page.text()
+    page.open_details("Each hop")
     rows = [row.text for row in page.browser.find_elements("css selector", ".step tbody tr")]
     assert rows == [
         "polkadot transaction fee 0.016 DOT",
@@ -199,7 +216,29 @@ def test_the_simulation_shows_fees_and_who_is_credited(started: Started) -> None
         "assetHub execution 0.002 DOT",
         "assetHub computed arrival 1.498 DOT",
         "assetHub arrives 1.498 DOT",
-        f"assetHub\n{BOB}\n1.498 DOT",
+    ]
+
+
+def test_fees_are_summed_for_each_asset(page: Page) -> None:
+    page.open("/#/import")
+    sums = page.browser.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1];
+        const amount = (human, value, asset) => ({human, value, asset});
+        import("/web/simulation.js").then(({sumsOf}) => done(sumsOf([
+          amount("0.1 DOT", "1000000000", "DOT"), amount("0.20 DOT", "2000000000", "DOT"), amount("3 USDT", "3000000", "USDT"),
+          amount(null, "7", "odd"), {...amount("5 asset 5", "5", "asset 5"), chain: "hydraDx"}, {...amount("6 asset 5", "6", "asset 5"), chain: "assetHub"}, amount("9007199254740993 DOT", "1", "DOT"), amount("0 KSM", "0", "KSM"),
+        ])));
+        """
+    )
+
+    assert [each.replace("\u202f", " ") for each in sums] == [
+        "9 007 199 254 740 993.3 DOT",
+        "3 USDT",
+        "7 of the smallest unit of odd",
+        "5 asset 5 on hydraDx",
+        "6 asset 5 on assetHub",
+        "0 KSM",
     ]
 
 
@@ -216,7 +255,8 @@ def test_a_transaction_that_will_fail_is_signed_only_by_who_insists(started: Sta
         "You lose the fee of 0.016 DOT even if it fails in its block.",
         "The simulation says: the sender can spend 0 DOT on Polkadot",
     )
-    page.press("Sign anyway")
+    assert "They receive" not in summary(page)
+    page.press("Sign although it will fail")
 
     page.wait_for("Sign with Talisman")
 
@@ -227,9 +267,25 @@ def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> N
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("Couldn't be simulated")
     page.find(".verdict.unknown")
-    page.wait_for("Sign anyway", "You lose the fee of 0.016 DOT even if it fails in its block.")
+    page.wait_for(
+        "Sign although the outcome is unknown", "You lose the fee of 0.016 DOT even if it fails in its block."
+    )
+    assert summary(page) == {
+        "What it does": f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}",
+        "They would receive": "Unknown",
+        "Total fees": "At least 0.016 DOT. The rest is unknown.",
+        "What could go wrong": "DryRunApi_dry_run_call of Polkadot returned the error Unimplemented",
+    }
 
     assert "Sign with Talisman" not in page.text()
+
+
+def checked(check: dict[str, Any]) -> str:
+    """Return the stub that answers *check* for whatever transaction is checked."""
+    return (
+        f"if (target.includes('/api/tx/check')) {{ const {{tx}} = JSON.parse(options.body);"
+        f" return {{...{json.dumps(check)}, txdata: tx}}; }}"
+    )
 
 
 def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> None:
@@ -243,24 +299,56 @@ def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> Non
         ],
         "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
     }  # fmt: skip
-    answered = (
-        f"if (target.includes('/api/tx/check')) {{ const {{tx}} = JSON.parse(options.body);"
-        f" return {{...{json.dumps(check)}, txdata: tx}}; }}"
-    )
-    with stubbed(page, answered):
+    with stubbed(page, checked(check)):
         connect(page, f"scenario={a_transfer(daemon)}")
         page.wait_for(
             "You risk 1.5 DOT on Polkadot, which leaves your account.",
             "You lose 0.5 DOT on Polkadot Asset Hub, which is destroyed.",
             "You lose its fee even if it fails in its block.",
             "The simulation says: the receiver gets nothing",
+            "Sign although 1.5 DOT could be lost",
+        )
+        assert summary(page)["You send"] == "1.5 DOT on Polkadot"
+
+
+def test_a_loss_is_named_on_the_button_even_if_all_succeeds(started: Started) -> None:
+    page, daemon, _, _ = started
+    amount = {"value": "100000000", "asset": "USDT", "human": "100 USDT"}
+    check = {
+        "verdict": "ok", "reasons": [], "warnings": [], "txdata": None,
+        "steps": [{"chain": "assetHub", "what": "destroyed", **amount}],
+        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
+    }  # fmt: skip
+    with stubbed(page, checked(check)):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for("Will succeed, but 100 USDT would be lost")
+        assert summary(page)["What could go wrong"] == "100 USDT would be lost."
+        assert "Sign with Talisman" not in page.text()
+        page.press("Sign although 100 USDT would be lost")
+
+        page.wait_for("Sign with Talisman")
+
+
+def test_what_is_trapped_is_named_on_the_button_if_nothing_else_is_known(started: Started) -> None:
+    page, daemon, _, _ = started
+    amount = {"value": "900000000", "asset": "KSM", "human": "0.9 KSM"}
+    check = {
+        "verdict": "refused", "reasons": ["0.9 KSM would be trapped"], "warnings": [], "txdata": None,
+        "steps": [{"chain": "assetHub", "what": "trapped", **amount}],
+        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
+    }  # fmt: skip
+    with stubbed(page, checked(check)):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for(
+            "You lose 0.9 KSM on Polkadot Asset Hub, which nobody receives.",
+            "Sign although 0.9 KSM would be lost",
         )
 
 
 def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Started) -> None:
     page, daemon, _, _ = started
     connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.press("Refresh")
     page.wait_for("Nothing has changed.")
     page.press("Sign with Talisman")
@@ -307,7 +395,7 @@ def test_somebody_who_says_no_in_the_wallet_can_say_yes_later(started: Started) 
 def test_an_account_that_the_wallet_has_no_longer_cannot_sign(started: Started) -> None:
     page, daemon, _, _ = started
     connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.browser.execute_script(
         "window.injectedWeb3.talisman.enable = async () => ({accounts: {get: async () => []}, signer: {}})"
     )
@@ -360,25 +448,61 @@ def test_a_payload_that_has_expired_is_prepared_again(started: Started) -> None:
     page, daemon, _, chain = started
     chain.hours_passed = 1
     connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("This payload has expired. Prepare it again, then sign.")
+    page.wait_for("This payload has expired. Nothing was sent.")
     assert "Sign with Talisman" not in page.text()
+    assert page.find(".validity + .actions .primary, .notice + .actions .primary").text == "Make a new one"
     chain.hours_passed = 0
-    page.press("Prepare again")
+    page.press("Make a new one")
 
-    page.wait_for("Valid for about 6 minutes")
+    page.wait_for("6 min left")
     page.wait_for("Sign with Talisman")
+
+
+def test_the_time_to_sign_and_to_send_counts_down_by_blocks(started: Started) -> None:
+    page, daemon, _, chain = started
+    # A clock that can be moved, so that the chain is asked again.
+    clock = "{ const real = Date.now; window.ahead = 0; Date.now = () => real() + window.ahead; }"
+    with page.with_script(clock):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for("6 min left, until block 1063 of Polkadot.")
+        assert page.find("[role=timer]").get_attribute("aria-live") == "off"
+        chain.best += 25
+        page.browser.execute_script("window.ahead += 40000")
+        page.wait_for("3 min left")
+        chain.best += 25
+        page.browser.execute_script("window.ahead += 40000")
+        page.wait_for(" s left")
+        before = page.find("[role=timer] strong").text
+        page.wait(lambda: page.find("[role=timer] strong").text != before)
+
+        page.press("Sign with Talisman")
+        sign_in_wallet(page, payload_asked_for(page))
+        page.wait_for("4. Send")
+        page.wait_for(" s left, until block 1063 of Polkadot.")
+        chain.hours_passed = 1
+        page.browser.execute_script("window.ahead += 120000")
+        page.wait_for("This signature has expired. Nothing was sent.")
+        assert [
+            each.text
+            for each in page.browser.find_elements("css selector", "main .primary")
+            if each.is_displayed()
+        ] == ["Make a new one"]
+        chain.hours_passed = 0
+        page.press("Make a new one")
+        page.wait_for("Sign with Talisman")
+    assert chain.taken == []
 
 
 def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> None:
     page, daemon, _, _ = started
     connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.browser.execute_script("document.querySelector('.advanced').closest('details').open = true")
     page.fill("nonce", "9")
     page.fill("tip", "0,5")
     page.browser.execute_script("document.querySelector('[name=era]').value = '256'")
     page.press("Prepare again with these")
-    page.wait_for("Valid for about 25 minutes, until block 1255 of Polkadot.")
+    page.wait_for("25 min left, until block 1255 of Polkadot.")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
 
@@ -412,7 +536,7 @@ def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -
     choose_fee_asset(page, "1984")
     page.wait_for("0.00824 USDt")
     page.wait_for("Will succeed")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.press("Sign with Talisman")
 
     assert payload_asked_for(page)["assetId"] == "0x010002043205011f"
@@ -432,7 +556,7 @@ def test_on_hydration_the_fee_currency_is_set_with_the_transaction(started: Star
     page.wait_for("You sign:")
     page.wait_for("Will succeed")
     page.wait_for("it pays all its fees there in USDT until it sets another")
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
 
@@ -495,9 +619,11 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
 
 def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
     paste_address(page, f"scenario={a_remark(daemon)}")
-    page.wait_for("You risk its fee and what it moves: it writes 'hello' to the history of polkadot.")
-    page.press("Sign anyway")
-    page.wait_for("nonce is not read from polkadot offline")
+    page.wait_for("You risk its fee and what it moves: it writes 'hello' to the history of Polkadot.")
+    page.press("Sign without a simulation")
+    page.wait_for("Nonce is missing: it isn't read from Polkadot offline")
+    box = page.browser.switch_to.active_element
+    assert (box.get_attribute("name"), box.get_attribute("aria-invalid")) == ("nonce", "true")
     page.fill("nonce", "7")
     page.press("Prepare again with these")
 

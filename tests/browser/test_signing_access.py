@@ -43,7 +43,7 @@ def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, widt
             page.wait_for("5 DOT transferable")
             judge("account")
             page.find(".choice").click()
-            page.wait_for("Valid for about")
+            page.wait_for("min left, until block")
             page.browser.execute_script(
                 "document.querySelectorAll('.step details').forEach(e => e.open = true)"
             )
@@ -76,7 +76,7 @@ def test_a_transfer_is_signed_with_the_keys_alone(started: Started) -> None:
     page, daemon, _, chain = started
 
     page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-    page.wait_for("Copy hex")
+    page.wait_for("Sign and send")
     page.tab_to("Sign and send")
     page.keys(Keys.ENTER)
     page.wait_for("Connect Talisman")
@@ -85,7 +85,7 @@ def test_a_transfer_is_signed_with_the_keys_alone(started: Started) -> None:
     page.wait_for("5 DOT transferable")
     # The first account has the focus already.
     page.keys(Keys.ENTER)
-    page.wait_for("Valid for about")
+    page.wait_for("min left, until block")
     assert page.browser.switch_to.active_element.get_attribute("id") == "step-simulate"
     page.tab_to("Sign with Talisman")
     page.keys(Keys.ENTER)

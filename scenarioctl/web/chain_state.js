@@ -1,0 +1,56 @@
+// A chain in the strip of the home: its best block with its age, and on demand how it has answered, and where.
+
+import { h } from "./dom.js";
+import { durationWords, grouped, timeWords, when } from "./format.js";
+import { s } from "./svg.js";
+
+const WORDS = { answered: "answered", slow: "slow or away at times", away: "away", null: "not asked" };
+// Parts of the history that are drawn, and half an hour in seconds.
+const PARTS = 48;
+const PART = 1800;
+const WIDTH = 4;
+const HEIGHT = 16;
+
+// Blocks are seconds old, so that minutes are too coarse.
+export function ageWords(iso) {
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
+  return seconds < 60 ? `${seconds} s ago` : timeWords(iso);
+}
+
+// Green says that the chain goes on, not only that a node answers.
+function toneOf({ state, head }) {
+  if (state === "unreachable") return "wrong";
+  return state === "connected" ? (head === "fresh" ? "right" : "doubt") : "";
+}
+
+export function chainPart(chain) {
+  const { name, title, state, reason, endpoint, block_seconds: seconds } = chain;
+  const more = [
+    endpoint && h("p", {}, "Answers: ", h("code", {}, endpoint)),
+    reason && h("p", {}, reason),
+    state === "connected" && chain.head === "unknown" && h("p", {}, "Its best block doesn't tell a time, or this machine's clock is wrong."),
+    chain.head === "late" && h("p", {}, `A new block is expected every ${durationWords(seconds)}.`),
+    chain.history.length > 0 && historyOf(chain)].filter(Boolean);
+  const line = [h("b", {}, title), " ", wordsOf(chain)];
+  return h("li", { class: toneOf(chain) }, more.length ? h("details", { "data-key": `chain ${name}` }, h("summary", { "data-key": `about ${name}` }, line), more) : line);
+}
+
+function wordsOf({ state, head, block, block_time: time }) {
+  if (state === "unreachable") return "unreachable";
+  if (state !== "connected") return state === "offline" ? "offline" : "being asked…";
+  const age = time && h("span", { "data-since": time, title: `${time.slice(0, 10)} ${time.slice(11, 19)} UTC` }, ageWords(time));
+  return head === "late" ? ["no new block since ", grouped(block), ", ", age] : [`block ${grouped(block)}`, age && [", ", age]];
+}
+
+// A bar for each half hour, the newest to the right.
+function historyOf({ title, history, history_since: since }) {
+  const count = (each) => history.filter((part) => part === each).length;
+  const told = ["answered", "slow", "away", null].map((each) => [count(each), WORDS[each]]).filter(([number]) => number);
+  const words = told.map(([number, word]) => `${word}: ${durationWords(number * PART)}`).join(", ");
+  const parts = [...Array(Math.max(0, PARTS - history.length)).fill(null), ...history];
+  const bars = parts.map((part, place) => s("rect", { class: part ?? "unasked", x: place * WIDTH, y: 0, width: WIDTH - 1, height: HEIGHT }));
+  const isWhole = history.length >= PARTS;
+  return [
+    h("p", {}, isWhole ? "The last 24 hours" : ["Since the daemon first asked, ", when(since)], `, in half hours: ${words}.`),
+    s("svg", { class: "hours", role: "img", "aria-label": `${title}: ${words}`, width: PARTS * WIDTH, height: HEIGHT }, ...bars)];
+}

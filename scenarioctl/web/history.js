@@ -1,0 +1,111 @@
+// What was sent from here: a list with filters, and a table for accountants.
+
+import { get, onGone } from "./api.js";
+import { empty, field, fill, h, problemOf, say, selection, values } from "./dom.js";
+import { amount, when } from "./format.js";
+import { sentLink } from "./sent.js";
+
+const PAGE = 50;
+// Rows of the table that are asked for at a time.
+const TABLE = 1000;
+const STATES = [["", "All"], ["finalized", "Finalized"], ["in-block", "In a block"], ["sent", "Sent, in no block yet"], ["uncertain", "Perhaps sent"], ["expired", "Expired"]];
+const NAMES = ["search", "account", "chain", "scenario", "state", "since", "until"];
+
+const sums = (amounts) => amounts.map(({ human, value, asset }, at) => [at > 0 && " + ", amount(human ?? `${value} (smallest unit of ${asset})`, human ? value : "")]);
+
+function row(sent) {
+  const { chain, hash, scenario, name, says, success, outcome, moved, received, account, cost } = sent;
+  const got = received.filter((each) => each.account === account);
+  return h("li", {},
+    h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, says || name || `Transaction ${hash.slice(0, 10)}…`)),
+    h("p", { class: "sum" }, moved.length > 0 && ["−", sums(moved)]),
+    h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, says && name && ` · ${name}`),
+    h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)], got.length > 0 && cost.length > 0 && ", ", cost.length > 0 && ["cost ", sums(cost)]));
+}
+
+// `#/history?scenario=…`: the filters may stand in the address.
+export async function historyView(query, signal) {
+  const list = h("ul", { class: "history", "aria-label": "Sent transactions, newest first" });
+  const count = h("div", { class: "hint", role: "status" });
+  const trouble = h("div");
+  const older = h("button", { type: "button", hidden: true }, "Older");
+  const newest = h("button", { type: "button", hidden: true }, "Newest");
+  const download = h("button", { type: "button" }, "Download CSV");
+  const { chains } = await get("/api/chains", {}, signal);
+  const given = (name) => query.get(name) ?? "";
+  const filter = h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
+    field("search", "Search", { type: "search", value: given("search"), placeholder: "Name, amount, receiver, hash …" }),
+    field("account", "Account", { value: given("account") }),
+    selection("chain", "Chain", [["", "All"], ...chains.map(({ name, title }) => [name, title])], given("chain")),
+    selection("state", "State", STATES, given("state")),
+    field("since", "From", { type: "date", value: given("since") }),
+    field("until", "Until", { type: "date", value: given("until") }));
+  // On a phone, what was sent comes first.
+  const filters = h("details", { class: "filtering", open: NAMES.some(given) || matchMedia("(min-width: 40rem)").matches }, h("summary", {}, "Filter"), filter);
+  let next = "";
+  let asked = 0;
+
+  function wanted() {
+    const found = { scenario: given("scenario"), ...values(filter) };
+    // The last day counts, in the time zone of the reader.
+    if (found.since) found.since = new Date(`${found.since}T00:00`).toISOString();
+    if (found.until) {
+      const end = new Date(`${found.until}T00:00`);
+      end.setDate(end.getDate() + 1);
+      found.until = end.toISOString();
+    }
+    return Object.fromEntries(NAMES.filter((name) => found[name]).map((name) => [name, found[name]]));
+  }
+
+  async function load(after) {
+    const number = ++asked;
+    const fields = wanted();
+    const page = await get("/api/tx/list", { ...fields, limit: PAGE, after }, signal);
+    // An answer to an earlier filter must not overwrite this one.
+    if (number !== asked) return;
+    // One page stands here at a time.
+    fill(list, page.transactions.map(row));
+    next = page.next ?? "";
+    older.hidden = !next;
+    newest.hidden = !after;
+    download.hidden = !page.total;
+    const isAll = !Object.keys(fields).length;
+    filters.hidden = isAll && !page.total;
+    fill(count, page.total === 1 ? "1 transaction" : page.total ? `${page.total} transactions`
+      : isAll ? empty("Nothing was sent from here yet. Prepare a transfer, and sign it with your wallet.", ["#/new/transfer", "New transfer"], ["#/scenarios", "Scenarios"]) : "No transaction matches.");
+    fill(trouble);
+  }
+
+  const tell = (error) => { if (!signal.aborted) fill(trouble, problemOf(error)); };
+  let timer;
+  const again = () => { clearTimeout(timer); timer = setTimeout(() => load("").catch(tell), 150); };
+  filter.addEventListener("input", again);
+  older.addEventListener("click", () => load(next).then(() => scrollTo(0, 0)).catch(tell));
+  newest.addEventListener("click", () => load("").catch(tell));
+  download.addEventListener("click", async () => {
+    download.disabled = true;
+    try {
+      const parts = [];
+      let after = "";
+      do {
+        const page = await get("/api/tx/list", { ...wanted(), limit: TABLE, after, csv: "true" }, signal);
+        parts.push(page.csv);
+        after = page.next ?? "";
+      } while (after);
+      const link = h("a", { href: URL.createObjectURL(new Blob(parts, { type: "text/csv" })), download: "transactions.csv" });
+      link.click();
+      URL.revokeObjectURL(link.href);
+      say("Downloaded transactions.csv");
+    } catch (error) {
+      tell(error);
+    } finally {
+      download.disabled = false;
+    }
+  });
+  onGone((gone) => { if (!gone) again(); }, signal);
+  await load("").catch(tell);
+  return h("section", {},
+    h("h1", { tabindex: "-1" }, "History"),
+    given("scenario") && h("p", {}, "Of one scenario. ", h("a", { href: "#/history" }, "Show all")),
+    filters, trouble, count, list, h("div", { class: "actions" }, newest, older, download));
+}
