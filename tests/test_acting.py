@@ -10,7 +10,7 @@ from substrateinterface import Keypair
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.acting import multisig, read_acting
+from scenarioctl.model.acting import multisig, pure_account, read_acting
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
 from tests.conftest import Run
@@ -22,6 +22,14 @@ ALICE, BOB, CHARLIE = (
 #: As polkadot.js Apps shows it for two of the three.
 COUNCIL = "5DjYJStmdZ2rcqXbXGX7TW85JsrW6uG4y9MUcLq2BoPMpRA7"
 VAULT = "0x" + "5c" * 31 + "01"
+#: What a runtime made as Alice in the extrinsic 2 of that block: the type by its number, the index, the account. It is that of
+#: Rococo's Asset Hub, version 900 (`tools/registry_node`).
+PURE = [
+    (2, 0, 0, "d969376cc4b91a593871526e0d76f57a40f1dfb524ae22a2a74b232c53acf5aa"),
+    (4, 1, 0, "654040a89040c1fa7deb9038aad02949719db9ef2efdd28fb56eeb7bc1d110d1"),
+    (6, 0, 7, "8362bdacb5d96053586f51261b0f1a3e4be9daf8b70f09ea7b6f9f30ca193042"),
+    (8, 6, 65535, "b4ab2d4b00fe9f5d3374637397e28cce6032a95ac97c944aac604bfabefb7b52"),
+]
 TRANSFER = (
     "--from",
     "assetHub",
@@ -98,8 +106,37 @@ class TestAddressBook:
         assert after["council"] == {**before["council"], "watched": True, "address": COUNCIL}
 
     @pytest.mark.parametrize(
+        ("line", "account"),
+        [
+            (("--at", "2-2"), PURE[0][-1]),
+            (("--at", "6-2", "--index", "7", "--type", "any", "--through", "council"), PURE[2][-1]),
+            (("--at", "4-2", "--type", "nontransfer", "--chain", "polkadot"), PURE[1][-1]),
+        ],
+    )
+    def test_the_account_of_a_pure_proxy_is_computed(
+        self, book: Run, line: tuple[str, ...], account: str
+    ) -> None:
+        ended = book("--offline", "--json", "address", "add", "vault", "--pure-of", "Alice", *line)
+
+        row = json.loads(ended.out)
+        assert (row["account"], row["layers"][0]["proxy_of"]) == ("0x" + account, "0x" + account)
+        assert row["acting"].startswith("a proxy")
+
+    @pytest.mark.parametrize(
         ("line", "words"),
         [
+            (("--pure-of", "Alice"), ("at", "tx status")),
+            (("--pure-of", "Alice", "--at", "2"), ("at", "'2'")),
+            (("--pure-of", "Alice", "--at", "4294967296-0"), ("at", "4294967296-0")),
+            (("--pure-of", "Alice", "--at", "2-2", "--index", "65536"), ("index", "65536")),
+            (("--pure-of", "Alice", "--at", "2-2", "--proxy-of", VAULT), ("pure_of", "proxy_of")),
+            (("--pure-of", "Alice", "--at", "2-2", "--type", "NonTransfer"), ("chain", "NonTransfer")),
+            (
+                ("--pure-of", "Alice", "--at", "2-2", "--type", "Anny", "--chain", "polkadot"),
+                ("type", "Anny", "Any"),
+            ),
+            (("--at", "2-2"), ("at", "pure_of")),
+            (("--proxy-of", VAULT, "--index", "0"), ("index", "pure_of")),
             (("--multisig", "3", "Alice,Bob"), ("threshold", "3", "1 to 2")),
             (("--multisig", "0", "Alice,Bob"), ("threshold", "0")),
             (("--multisig", "two", "Alice,Bob"), ("multisig", "two")),
@@ -340,3 +377,14 @@ class TestScenarios:
 def test_a_diagram_from_anywhere_with_no_such_account_is_refused(given: Any) -> None:
     with raises(InvalidRequest, says("actingAs")):
         read_acting(given, field="actingAs")
+
+
+@pytest.mark.parametrize(("block", "kind", "index", "account"), PURE)
+def test_a_pure_proxy_has_the_account_that_a_runtime_gave_it(
+    block: int, kind: int, index: int, account: str
+) -> None:
+    alice = Keypair.create_from_uri("//Alice").public_key
+
+    made = pure_account(alice, bytes([kind]), block=block, extrinsic=2, index=index)
+
+    assert made.hex() == account

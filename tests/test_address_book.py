@@ -213,6 +213,7 @@ def test_every_account_that_a_request_names_may_be_a_name() -> None:
             "account",
             "signatories",
             "proxy_of",
+            "pure_of",
             "validators",
         )
     }

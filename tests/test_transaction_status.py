@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, NotFound, StoreFailed
 from scenarioctl.model.jobs import SentTransaction
@@ -21,6 +22,7 @@ from scenarioctl.operations.jobs import JobMempool, RunJob, job_mempool, run_job
 from scenarioctl.operations.transaction_status import TransactionState, TransactionStatus, transaction_status
 from scenarioctl.transactions.submission import tracking
 from tests.blocks import block_hash, block_of, header_of, number_of
+from tests.canned import ALICE_KEY
 from tests.messages import raises, says
 from tests.node import Feed, Gone, Node, Refusal
 from tests.runner import finish
@@ -298,6 +300,21 @@ def test_what_fails_inside_a_call_that_succeeds_is_told(world: World) -> None:
     status = world.status()
 
     assert (status["success"], status["notes"]) == (True, ["Utility.ItemFailed: Token.FundsUnavailable"])
+
+
+def test_the_account_that_a_transaction_made_is_told(world: World) -> None:
+    made = {"pure": bytes([7] * 32), "who": ALICE_KEY, "proxy_type": "NonTransfer", "disambiguation_index": 3}
+    world.chain.events = events((1, {"Proxy": {"PureCreated": made}}), (1, SUCCESS))
+    world.broadcast()
+    world.chain.include(NUMBER + 1)
+
+    (created,) = world.status()["created"]
+    shown = world.show("tx", "status", "polkadot", HASH)
+
+    address, proxy = (format_account(each, 0) for each in (bytes([7] * 32), ALICE_KEY))
+    at = f"{NUMBER + 1}-1"
+    assert created == {"address": address, "proxy": proxy, "type": "NonTransfer", "index": 3, "at": at}
+    assert f"created: {address}, of which {proxy} is a proxy of the type NonTransfer" in shown
 
 
 def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:

@@ -289,6 +289,10 @@ def draw_status(answer: Mapping[str, Any]) -> None:
     draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
     for got in answer["received"] or ():
         click.echo(f"received: {describe_amount(got)} for {printable(got['account'])}")
+    for made in answer["created"]:
+        click.echo(
+            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} is a proxy of the type {printable(made['type'])}"
+        )
     for each in answer["arrivals"]:
         click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
         for got in each["received"]:

@@ -128,6 +128,18 @@ def multisig(signatories: Sequence[bytes], threshold: int) -> MultisigLayer:
     return MultisigLayer(threshold=threshold, signatories=tuple(members), account=account)
 
 
+def pure_account(creator: bytes, proxy_type: bytes, *, block: int, extrinsic: int, index: int) -> bytes:
+    """Return the account without a key that *creator* made in that extrinsic of that block, as one of the pallet Proxy's.
+
+    *proxy_type* is the encoded type. Source: `pure_account` of pallet-proxy of polkadot-sdk, read 2026-11-27.
+    """
+    from hashlib import blake2b
+
+    place = block.to_bytes(4, "little") + extrinsic.to_bytes(4, "little")
+    data = b"modlpy/proxy____" + creator + place + proxy_type + index.to_bytes(2, "little")
+    return blake2b(data, digest_size=32).digest()[: len(creator)]
+
+
 def _bad_threshold(threshold: int, most: int) -> InvalidRequest:
     return InvalidRequest(
         field="threshold",

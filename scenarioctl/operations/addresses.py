@@ -1,14 +1,15 @@
 """What the text of an address tells, without asking a chain; and the address book."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, meant
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.model.named_addresses import NamedAddress, normalized, read_name
-from scenarioctl.model.request_fields import Address, Value
+from scenarioctl.model.request_fields import Address, ChainName, Value
 from scenarioctl.operations.results import Done, Result
 
 if TYPE_CHECKING:
@@ -156,7 +157,15 @@ class AddAddress:
     signatories: Annotated[tuple[str, ...], Value("ADDRESS", is_account=True)] = ()
     #: It is this account, a pure proxy or any other, and proxies act for it.
     proxy_of: Address = ""
-    #: The type of proxy that acts for it, like Any or NonTransfer. Default: any that lets the call through.
+    #: It is the pure proxy that this account made: its address is computed of that, `type`, `at` and `index`.
+    pure_of: Address = ""
+    #: The block and the transaction in it that made the pure proxy, as `tx status` has them.
+    at: Annotated[str, Value("BLOCK-INDEX")] = ""
+    #: Which of several it is that were made at once.
+    index: Annotated[str | int, Value("N", least=0, most=65535)] = ""
+    #: Where the pure proxy was made, for a type other than Any: each chain numbers them in its own way.
+    chain: ChainName = ""
+    #: The type of proxy that acts for it, like Any or NonTransfer. Default: any that lets the call through; of a pure proxy Any.
     type: str = ""
     #: Who is its proxy, or a signatory of it, is itself one of the address book for whom others act: the name of that multisig.
     through: Annotated[str, Value("NAME", complete="ADDRESS")] = ""
@@ -184,7 +193,7 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
 
     name = read_name(request.name)
     book = await app.store.addresses().list()
-    layers = _read_layers(request, book)
+    layers = _read_layers(await _compute_pure(app, request), book)
     address = request.address.strip() or (write_address(layers) if layers else "")
     if not address:
         raise InvalidRequest(
@@ -216,6 +225,54 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
         (f"Nobody can sign for this account: it is {_describe(app, kind, ())}.",) if kind.is_keyless else ()
     )
     return Result(answer=_row(entry, book), notes=notes)
+
+
+_PLACE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
+
+
+async def _compute_pure(app: Application, request: AddAddress) -> AddAddress:
+    """Return *request* with the account of a pure proxy in place of what it is computed of."""
+    from scenarioctl.chains.addresses import parse_any_account
+    from scenarioctl.model.acting import pure_account
+    from scenarioctl.model.amounts import read_number
+    from scenarioctl.transactions.acting_calls import encode_proxy_type
+
+    if not request.pure_of:
+        for field in ("at", "index", "chain"):
+            if getattr(request, field) != "":
+                raise InvalidRequest(field=field, problem="needs pure_of")
+        return request
+    if request.proxy_of:
+        raise InvalidRequest(field="pure_of", problem="and proxy_of are both given", expected="only one")
+    creator, _ = parse_any_account(request.pure_of, field="pure_of")
+    expected = "one like 24000000-2, as tx status has it"
+    if not request.at.strip():
+        raise InvalidRequest(field="pure_of", problem="needs at", expected=expected)
+    found = _PLACE.fullmatch(request.at.strip())
+    block, extrinsic = map(int, found.groups()) if found else (2**32, 0)
+    if max(block, extrinsic) >= 2**32:
+        raise InvalidRequest(
+            field="at",
+            value=request.at,
+            problem="is not a block and a transaction in it",
+            expected=expected,
+        )
+    index = read_number(
+        request.index or 0, field="index", kind="a number of a pure proxy", expected="0 to 65535", most=65535
+    )
+    kind = request.type.strip() or "Any"
+    if request.chain:
+        table = await app.runtime(app.registry.find(request.chain))
+        encoded = encode_proxy_type(kind, table)
+    elif kind.lower() == "any":
+        # The first on every chain, so that a proxy may do as much as the account.
+        encoded = b"\0"
+    else:
+        raise InvalidRequest(
+            field="chain", problem=f"is missing: each chain numbers the type {kind} in its own way"
+        )
+    account = pure_account(creator, encoded, block=block, extrinsic=extrinsic, index=index)
+    return replace(request, proxy_of="0x" + account.hex(), pure_of="")
 
 
 def _read_layers(request: AddAddress, book: "Sequence[NamedAddress]") -> "tuple[Layer, ...]":

@@ -48,6 +48,20 @@ class ArrivalStatus(TypedDict):
     asked: Literal[1, 2] | None
 
 
+class CreatedAccount(TypedDict):
+    """An account without a key, a pure proxy, that the transaction made."""
+
+    #: As the chain writes addresses.
+    address: str
+    #: Who is its proxy, and of which type.
+    proxy: str
+    type: str
+    #: Which of several it is that the same proxy made in one transaction.
+    index: int
+    #: The block and the transaction in it, as the chain's proxies count blocks: `24000000-2`. Empty if that isn't known.
+    at: str
+
+
 class TransactionState(TypedDict):
     """What is known of a transaction; null and empty where nothing is."""
 
@@ -94,6 +108,8 @@ class TransactionState(TypedDict):
     costs: list[TransactionCost]
     #: The sum of `costs`, by asset.
     cost: list[AmountAnswer]
+    #: The pure proxies that it made: `address add NAME --proxy-of ADDRESS` names one.
+    created: list[CreatedAccount]
     events: list[Any]
     #: Why it failed in its block; empty unless it did.
     error: str
@@ -283,6 +299,9 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "received": effects.get("received"),
         "costs": costs,
         "cost": sum_by_asset(costs),
+        "created": [
+            _describe_created(each, known, effects) for each in _fields_of("Proxy", "PureCreated", effects)
+        ],
         "events": effects.get("events", []),
         "error": effects.get("error", ""),
         "notes": effects.get("notes", []),
@@ -292,6 +311,29 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "draft": known.draft,
         "arrivals": [_describe_arrival(each) for each in effects.get("arrivals", [])],
         "settled": transaction is not None and is_settled(transaction),
+    }
+
+
+def _fields_of(pallet: str, name: str, effects: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the fields of the events of that *name*, as they are stored."""
+    some = [each.get(pallet) for each in effects.get("events", []) if isinstance(each, Mapping)]
+    return [each[name] for each in some if isinstance(each, Mapping) and isinstance(each.get(name), Mapping)]
+
+
+def _describe_created(
+    fields: Mapping[str, Any], transaction: SentTransaction, effects: Mapping[str, Any]
+) -> CreatedAccount:
+    # Runtimes whose proxies count the blocks of another chain say which one it was.
+    at = (
+        fields.get("at", transaction.block_number),
+        fields.get("extrinsic_index", effects.get("extrinsic_index")),
+    )
+    return {
+        "address": fields["pure"],
+        "proxy": fields["who"],
+        "type": str(fields["proxy_type"]),
+        "index": int(fields["disambiguation_index"]),
+        "at": "" if None in at else f"{at[0]}-{at[1]}",
     }
 
 

@@ -37,6 +37,11 @@ def proxy_types(table: "RuntimeTable") -> list[str]:
     return [str(name) for name, *_ in table.types[_proxy_type_id(table)][3]]
 
 
+def encode_proxy_type(text: str, table: "RuntimeTable") -> bytes:
+    """Return the type of proxy that *text* names, as the runtime encodes it."""
+    return table.encode(_proxy_type_id(table), read_proxy_type(text, table))
+
+
 def read_proxy_type(text: str, table: "RuntimeTable") -> str:
     """Return the type of proxy that *text* names; InvalidRequest lists those of the runtime."""
     known = proxy_types(table)

@@ -174,9 +174,10 @@ function facts(status, chain, block) {
     block && ["Block", h("span", { title: status.block || null }, block, typeof status.extrinsic_index === "number" ? `, transaction ${status.extrinsic_index}` : "")],
     status.block_time && ["Time of the block", when(status.block_time)],
     typeof status.valid_until_block === "number" && ["Valid until block", grouped(status.valid_until_block)],
+    ...status.created.map(({ address, proxy, type }) => ["New account", [h("code", {}, address), " ", copyButton("Copy address", address), h("p", { class: "hint" }, `${proxy} is its proxy, of the type ${type}.`)]]),
     ["Hash", [h("code", {}, status.hash), " ", copyButton("Copy hash", status.hash)]],
   ].filter(Boolean);
-  return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", { class: name === "Hash" ? "wide" : null }, h("dt", {}, name), h("dd", {}, value))));
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", { class: ["Hash", "New account"].includes(name) ? "wide" : null }, h("dt", {}, name), h("dd", {}, value))));
 }
 
 // It opens elsewhere, and learns nothing of this page.

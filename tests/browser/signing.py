@@ -84,6 +84,7 @@ def status(**more: Any) -> dict[str, Any]:
         "events": [],
         "error": "",
         "notes": [],
+        "created": [],
         "valid_until_block": None,
         "searched_block": None,
         "job": "",

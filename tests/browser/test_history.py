@@ -87,6 +87,12 @@ def test_a_swap_says_what_was_received(page: Page) -> None:
     assert page.browser.find_elements("css selector", ".arrivals") == []
 
 
+def test_an_account_that_was_made_is_shown(page: Page) -> None:
+    made = {"address": BOB, "proxy": ALICE, "type": "Any", "index": 0, "at": "20-1"}
+
+    shown(page, {**ARRIVED, "created": [made]}, "New account", BOB, f"{ALICE} is its proxy, of the type Any.")
+
+
 @pytest.mark.parametrize("link", [None, "http://x.org/1", "javascript:alert(1)"])
 def test_without_an_https_link_there_is_no_explorer(page: Page, link: str | None) -> None:
     shown(page, {**ARRIVED, "explorer": link}, "Sent transaction", "1 DOT")
