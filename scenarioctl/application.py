@@ -352,6 +352,26 @@ class Application:
             )
         return ()
 
+    def warn_of_old_facts(self, chain: Chain, table: "RuntimeTable", *others: Chain) -> tuple[str, ...]:
+        """Return a warning if *table* is old and used offline, or other facts about *chain* and *others*, if there are any.
+
+        InvalidRequest if one is older than a year and `old_facts` is off.
+        """
+        if not self.settings.offline:
+            return ()
+        from scenarioctl.transactions import fact_ages
+
+        changed, cached, _ = self.resources.tables.get(chain.name, (0, None, 0))
+        read = fact_ages.day_of(changed) if table is cached else None
+        if others:
+            oldest = fact_ages.find_oldest((chain, *others), self.registry, {chain.name: read})
+        else:
+            # Nothing but the runtime decides what such a call means.
+            fact = fact_ages.find_table_fact(chain.name, read)
+            oldest = None if fact is None else (fact, chain)
+        today = fact_ages.day_of(self.clock())
+        return fact_ages.judge_old_facts(oldest, today=today, allowed=self.settings.old_facts)
+
     def older_runtime(self, chain: Chain, spec_version: int) -> "RuntimeTable | None":
         """Return the table of that version of *chain*; None if it isn't on this machine."""
         from scenarioctl.runtime.table import load_bundled

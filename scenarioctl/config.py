@@ -76,6 +76,9 @@ class Settings:
         metadata={"help": "the directory for runtime tables read from chains"},
     )
     offline: bool = _setting(False, help="never connect to a node", everywhere=True)
+    old_facts: bool = _setting(
+        False, help="build offline from facts that are older than a year", everywhere=True
+    )
     json: bool = _setting(False, help="print the JSON that the HTTP endpoint answers", everywhere=True)
     strict: bool = _setting(False, help="treat warnings as errors, with exit code 7", everywhere=True)
     url: str = _setting(

@@ -480,7 +480,7 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
     store = f"{home}/.local/share/scenarioctl/scenarios.db"
     server = "store_listen\t\tdefault\nstore_pool\t10\tdefault\nstore_statement_seconds\t30\tdefault\n"
     first = f"store\t{store}\tdefault\n{server}cache\t{home}/.cache/scenarioctl\tdefault\n"
-    last = "json\tfalse\tdefault\nstrict\tfalse\tdefault\nurl\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
+    last = "old_facts\tfalse\tdefault\njson\tfalse\tdefault\nstrict\tfalse\tdefault\nurl\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
 
     assert ok(scenarioctl("config", "path")) == f"{path}\n"
     assert ok(scenarioctl("config", "path", "--json")) == json.dumps({"config": str(path)}) + "\n"

@@ -113,7 +113,7 @@ async def draft_transfer(
             app.client(source)
         known = _known_destination(app, transfer)
         draft = build_transfer(transfer, table, assets=app.assets, destination_table=known)
-        return await encode_draft(app, source, table, draft)
+        return await encode_draft(app, source, table, draft, destination)
     builder = _connect(app, transfer, table, fee_asset)
     if sender is None:
         return await encode_draft(app, source, table, await builder(app.client).build_accepted())
@@ -401,7 +401,7 @@ async def draft_swap(
     async def build(terms: PricedSwap) -> UnsignedTransaction:
         table = await app.runtime(chain)
         draft = build_swap(replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table)
-        transaction = await encode_draft(app, chain, table, draft)
+        transaction = await encode_draft(app, chain, table, draft, chain)
         return replace(
             transaction,
             warnings=(*transaction.warnings, *terms.warnings),
@@ -500,11 +500,15 @@ async def draft_batch(
 
 
 async def encode_draft(
-    app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft"
+    app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft", *others: "Chain"
 ) -> UnsignedTransaction:
-    """Return the transaction of *draft*: what its sender signs, or what another one signs who acts for them."""
+    """Return the transaction of *draft*: what its sender signs, or what another one signs who acts for them.
+
+    *others* are the chains with whose facts it was built, beside the runtime table.
+    """
     from scenarioctl.transactions.drafts import check_length
 
+    aged = app.warn_of_old_facts(chain, table, *others)
     acted = await act_as(app, chain, table, draft.call)
     call_data = table.encode_call(acted.call)
     check_length(len(call_data))
@@ -514,7 +518,7 @@ async def encode_draft(
         call_data=call_data,
         spec_version=table.spec_version,
         offline=app.settings.offline,
-        warnings=(*draft.warnings, *acted.warnings, *app.runtime_warnings(chain, table)),
+        warnings=(*draft.warnings, *acted.warnings, *app.runtime_warnings(chain, table), *aged),
         notes=acted.notes,
         unproven=draft.unproven,
     )

@@ -470,6 +470,7 @@ def _checks() -> Iterator[HealthCheck]:
         notifications = check_notifications(app)
         if notifications is not None:
             yield notifications
+        yield check_facts(app)
         moment = None
         try:
             chains, moment = look_at_chains(app)
@@ -481,6 +482,20 @@ def _checks() -> Iterator[HealthCheck]:
         yield check_clock(app, moment, date)
     yield check_completion()
     yield check_man_page()
+
+
+def check_facts(app: "Application") -> HealthCheck:
+    """Tell how old the facts about the chains are that no endpoint confirms."""
+    from scenarioctl.transactions import fact_ages
+
+    today = fact_ages.day_of(app.clock())
+    oldest = fact_ages.find_oldest(app.registry.to_ask(), app.registry)
+    if oldest is None:
+        return HealthCheck("facts", None, "none here", "install scenarioctl again")
+    fact, chain = oldest
+    text = f"the oldest, {fact.what} of {chain.title}, is {max((today - fact.read).days, 0)} days old ({fact.read})"
+    is_old = today - fact.read > fact_ages.LIMIT
+    return HealthCheck("facts", None if is_old else True, text, "upgrade scenarioctl" if is_old else "")
 
 
 def _open_without_errors() -> "tuple[Application, HealthCheck | None]":

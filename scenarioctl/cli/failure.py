@@ -23,6 +23,7 @@ _NEVER_SUGGESTED = frozenset(
         "--allow-death",
         "--blind",
         "--again",
+        "--old-facts",
     ]
 )
 

@@ -300,6 +300,12 @@ GLOBAL_OPTIONS = (
         help="Never connect to a node; use local runtime tables.",
     ),
     click.Option(
+        ["--old-facts"],
+        is_flag=True,
+        default=None,
+        help="Build offline from facts that are older than a year.",
+    ),
+    click.Option(
         ["--config"],
         metavar="FILE",
         shell_complete=complete_files,

@@ -38,6 +38,7 @@ _USER = re.compile(r"[^/?#]*//[^/?#]*@")
 #: Flags that have no effect on a daemon, and why.
 _LOCAL_FLAGS = {
     "offline": "because the daemon decides whether it connects to chains",
+    "old_facts": "because the daemon builds from its own facts",
     "store": "because the daemon has its own store",
 }
 #: How to run the command locally, by the origin of `url`.

@@ -4,24 +4,30 @@ An endpoint that answers confirms its chain's identity and says which runtime it
 its routes, its assets and what they cost are confirmed by nothing that `chain check` asks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.fact_rows import read_fact
 from scenarioctl.chains.registry import CHAINS, READ
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import read_document
 from scenarioctl.runtime import table as runtime_table
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-#: A fact that was read longer ago may no longer hold.
+#: A fact that was read longer ago may no longer hold, and nothing is built offline from one that is older than OLDEST.
 LIMIT = timedelta(days=90)
+OLDEST = timedelta(days=365)
 MANIFEST = Path(runtime_table.__file__).with_name("bundled") / "manifest.json"
+
+
+_ENDPOINTS = "endpoints"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +46,26 @@ def day_of(nanoseconds: int) -> date:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC).date()
 
 
-def dated_facts(chain: "Chain", registry: "Registry") -> Iterator[DatedFact]:
-    """Give the bundled facts about *chain*; none about a chain of config.toml."""
-    bundled = read_document(MANIFEST).get(chain.name)
-    if bundled is not None:
-        yield DatedFact(
-            what="runtime table", read=date.fromisoformat(bundled["read"]), told_by_endpoints=True
-        )
+def dated_facts(chain: "Chain", registry: "Registry", table_read: date | None = None) -> Iterator[DatedFact]:
+    """Give the bundled facts about *chain*; none about a chain of config.toml.
+
+    *table_read* is the day on which the runtime table was read that is used instead of the bundled one.
+    """
+    table = find_table_fact(chain.name, table_read)
+    if table is not None:
+        yield table
     relay = registry.relay_of(chain)
     yield from _other_facts(chain.name, "" if relay is None else relay.symbol)
+
+
+def find_table_fact(chain: str, table_read: date | None = None) -> DatedFact | None:
+    """Return the fact of `dated_facts` that is the runtime table; None if none is bundled for *chain*, nor was read."""
+    if table_read is None:
+        bundled = read_document(MANIFEST).get(chain)
+        table_read = date.fromisoformat(bundled["read"]) if bundled is not None else None
+    if table_read is None:
+        return None
+    return DatedFact(what="runtime table", read=table_read, told_by_endpoints=True)
 
 
 @cache
@@ -64,7 +81,7 @@ def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
 
     if chain not in {each.name for each in CHAINS}:
         return
-    yield DatedFact(what="endpoints", read=date.fromisoformat(READ), told_by_endpoints=True)
+    yield DatedFact(what=_ENDPOINTS, read=date.fromisoformat(READ), told_by_endpoints=True)
     if chain in TRUST:
         yield DatedFact(what="trust facts", read=date.fromisoformat(TRUST[chain].read))
     if any(asset_rows.read_rows(chain)):
@@ -104,3 +121,35 @@ def warn_of_old_facts(
         f" and no endpoint confirms it: {', '.join(f'{fact.what} ({fact.read})' for fact in facts)}. Upgrade scenarioctl."
         for facts, names in chains_by_facts.items()
     ]
+
+
+def find_oldest(
+    chains: Iterable["Chain"],
+    registry: "Registry",
+    tables: Mapping[str, date | None] = MappingProxyType({}),
+) -> tuple[DatedFact, "Chain"] | None:
+    """Return the oldest fact with which transactions between *chains* are built offline, and its chain; None without facts."""
+    found = [
+        (fact, chain)
+        for chain in chains
+        for fact in dated_facts(chain, registry, tables.get(chain.name))
+        if fact.what != _ENDPOINTS
+    ]
+    return min(found, key=lambda each: each[0].read, default=None)
+
+
+def judge_old_facts(
+    oldest: tuple[DatedFact, "Chain"] | None, *, today: date, allowed: bool
+) -> tuple[str, ...]:
+    """Return a warning for what is built offline with a fact older than LIMIT; InvalidRequest if it is older than OLDEST and not *allowed*."""
+    if oldest is None or today - oldest[0].read <= LIMIT:
+        return ()
+    fact, chain = oldest
+    age = today - fact.read
+    said = f"the {fact.what} of {chain.title}, which scenarioctl read {age.days} days ago ({fact.read})"
+    if age > OLDEST and not allowed:
+        raise InvalidRequest(
+            field="old_facts",
+            problem=f"is off, and offline this needs {said}: connect, upgrade scenarioctl, or pass --old-facts",
+        )
+    return (f"This was built offline with {said}. Connect, or upgrade scenarioctl.",)
