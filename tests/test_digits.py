@@ -30,7 +30,12 @@ BESIDE: dict[str, dict[str, Any]] = {
 ASKED_FIRST = {
     *(
         (operation, name)
-        for operation in ("asset_traps.claim_assets",)
+        for operation in (
+            "asset_traps.claim_assets",
+            "multisigs.approve_operation",
+            "multisigs.cancel_operation",
+            "multisigs.execute_operation",
+        )
         for name in ("nonce", "era", "block", "tip", "fee_asset")
     ),
     *(("transaction_checks.check_transaction", name) for name in ("fee_asset", "xcm_version")),

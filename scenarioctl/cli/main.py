@@ -41,6 +41,7 @@ MORE = {
     "contract": ("query", "contract", "Describe ink! smart contracts."),
     "flow": ("pictures", "flow", "Draw flow files."),
     "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
+    "multisig": ("multisig", "multisig", "List, approve, run and cancel the operations of multisigs."),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),

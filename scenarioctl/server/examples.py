@@ -126,6 +126,13 @@ EXAMPLES: Mapping[str, Example] = {
     "transfer_quotes.quote_transfer": Example(
         {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5"}
     ),
+    "multisigs.list_operations": Example({"as": "council", "chains": ["assetHub"]}),
+    **{
+        f"multisigs.{name}_operation": Example(
+            {"as": "council", "call_hash": _HASH, "chain": "assetHub", "sender": _ACCOUNT}
+        )
+        for name in ("approve", "execute", "cancel")
+    },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},

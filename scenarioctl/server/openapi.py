@@ -35,6 +35,7 @@ _TAGS = {
     "asset_traps": "Chains",
     "balances": "Chains",
     "addresses": "Chains",
+    "multisigs": "Transactions",
     "swap_quotes": "Chains",
     "transfer_quotes": "Chains",
     "queries": "Chains",

@@ -85,3 +85,39 @@ def multisig_call(
         "max_weight": weight or NO_WEIGHT,
     }
     return Call(pallet=pallet, method=method, args=arguments)
+
+
+def approve_hash_call(
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    timepoint: Mapping[str, Any],
+) -> Call:
+    """Return what *signatory* signs to approve a call of which only the hash is known: it runs nothing."""
+    more = {"maybe_timepoint": timepoint, "max_weight": NO_WEIGHT}
+    return _hash_call("approve_as_multi", call_hash, layer, signatory, table, more)
+
+
+def cancel_call(
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    timepoint: Mapping[str, Any],
+) -> Call:
+    """Return what the signatory who opened an operation signs to cancel it, and to get the deposit back."""
+    return _hash_call("cancel_as_multi", call_hash, layer, signatory, table, {"timepoint": timepoint})
+
+
+def _hash_call(
+    method: str,
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    more: Mapping[str, Any],
+) -> Call:
+    pallet, method = table.find_call("Multisig", method)
+    arguments = {"threshold": layer.threshold, "other_signatories": others(layer, signatory)}
+    return Call(pallet=pallet, method=method, args={**arguments, "call_hash": call_hash, **more})

@@ -206,11 +206,10 @@ async def _read_api(
     return QueryAnswer(text=format_result(writer.value(method.output_type, value)))
 
 
-async def _read_entries(
-    client: "Client", table: "RuntimeTable", writer: ValueWriter, key: StorageKey, block: str, limit: int
-) -> QueryAnswer:
-    # All of one block, however many are made meanwhile.
-    at = block or (await client.head())[1]
+async def read_entries(
+    client: "Client", table: "RuntimeTable", key: StorageKey, at: str, limit: int
+) -> tuple[list[tuple[str, Any]], bool]:
+    """Return up to *limit* entries of a map whose keys begin with *key*, with their values, and whether there are more."""
     found: list[str] = []
     # One more than wanted tells whether there are more.
     while len(found) <= limit:
@@ -223,18 +222,29 @@ async def _read_entries(
         if len(page) < wanted:
             break
     cut, found = len(found) > limit, found[:limit]
-    rows = []
+    entries = []
     for start in range(0, len(found), VALUES_PAGE):
         some = found[start : start + VALUES_PAGE]
         answers = await client.call_many([("state_getStorage", (each, at)) for each in some])
-        for each, answer in zip(some, answers, strict=True):
-            value = client.decode(table, key.entry.value_type, answer)
-            rows.append(
-                {
-                    "key": _write_key(table, writer, key.entry, each),
-                    "value": writer.value(key.entry.value_type, value),
-                }
-            )
+        entries += [
+            (each, client.decode(table, key.entry.value_type, answer))
+            for each, answer in zip(some, answers, strict=True)
+        ]
+    return entries, cut
+
+
+async def _read_entries(
+    client: "Client", table: "RuntimeTable", writer: ValueWriter, key: StorageKey, block: str, limit: int
+) -> QueryAnswer:
+    # All of one block, however many are made meanwhile.
+    entries, cut = await read_entries(client, table, key, block or (await client.head())[1], limit)
+    rows = [
+        {
+            "key": _write_key(table, writer, key.entry, each),
+            "value": writer.value(key.entry.value_type, value),
+        }
+        for each, value in entries
+    ]
     answered = QueryAnswer(text=format_result(rows))
     if not cut:
         return answered

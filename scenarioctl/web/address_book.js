@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { field, fill, form, h, problemOf, say, selection } from "./dom.js";
 import { account as shown, amount, chainName, nameChains } from "./format.js";
-import { forget, known } from "./known.js";
+import { approvalsOf, forget, known } from "./known.js";
 import { connect, installed, titleOf } from "./wallets.js";
 
 // As many accounts are asked about at once: each is a question to every chain.
@@ -62,7 +62,7 @@ export async function accountsView(signal) {
     h("table", { class: "list" },
       h("thead", {}, h("tr", {}, ["Account", ""].map((title) => h("th", { scope: "col" }, title || h("span", { class: "offscreen" }, "Actions"))))),
       h("tbody", {}, entries.map((entry) => h("tr", {},
-        h("th", { scope: "row" }, shown(entry.address, { name: entry.name }), entry.acting && h("p", { class: "hint acting" }, sentence(entry.acting))),
+        h("th", { scope: "row" }, shown(entry.address, { name: entry.name }), entry.acting && h("p", { class: "hint acting" }, sentence(entry.acting), entry.layers.some(({ threshold }) => threshold > 1) && [" ", h("a", { href: approvalsOf(entry.name) }, "Waiting approvals")])),
         h("td", {}, h("div", { class: "actions" },
           !entry.watched && h("button", { type: "button", class: "quiet", "aria-label": `Watch ${entry.name}`, onclick: () => change(() => post("/api/address/add", { name: entry.name, address: entry.address, watch: true }, signal), `${entry.name} is watched`) }, "Watch"),
           h("button", { type: "button", class: "danger quiet", "aria-label": `Remove ${entry.name}`, onclick: () => change(() => post("/api/address/remove", { name: entry.name }, signal), `${entry.name} removed`) }, "Remove"))))))));

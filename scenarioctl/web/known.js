@@ -40,3 +40,6 @@ export async function knownName(address) {
 
 // Who can sign for an account that others act for: the signatories of the multisig around all else; [] of proxies, which only the chain tells.
 export const signatoriesOf = ({ layers }) => layers.at(-1).signatories ?? [];
+
+// The view of what waits for the approval of a multisig's signatories.
+export const approvalsOf = (name) => `#/multisig/${encodeURIComponent(name)}`;

@@ -21,6 +21,7 @@ const ROUTES = [
   [/^\/import$/, () => import("./import.js"), (module, signal) => module.importView(signal)],
   [/^\/history\/?(?:\?(.*))?$/, () => import("./history.js"), (module, signal, query) => module.historyView(new URLSearchParams(query), signal)],
   [/^\/accounts$/, () => import("./address_book.js"), (module, signal) => module.accountsView(signal)],
+  [/^\/multisig\/([^/?]+)$/, () => import("./multisig.js"), (module, signal, name) => module.multisigView(readId(name), signal)],
   [/^\/scenarios$/, () => import("./scenarios.js"), (module, signal) => module.scenariosView(signal)],
   [/^\/?$/, async () => ({ homeView }), (module, signal) => module.homeView(signal)],
 ];

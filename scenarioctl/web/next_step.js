@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { fill, h, problemOf, say } from "./dom.js";
+import { approvalsOf } from "./known.js";
 import { isPaid, sentFor, sentLink } from "./sent.js";
 
 // Steps of these types need no run: the page drafts their transactions itself.
@@ -43,6 +44,8 @@ export function nextStep(scenario, signal) {
     if (job && (scenario.problems.length || scenario.nodes.some(({ type }) => !WITHOUT_RUN.has(type)))) {
       return [[h("button", { type: "button", onclick: start }, "Start job"), signing], "Only a run does all of its steps. Transactions are drafted for you to sign."];
     }
+    // Whoever it was made for may have approved it already.
+    if (!rows.length && scenario.acting?.layers.some(({ threshold }) => threshold > 1)) return [[link("Waiting approvals", approvalsOf(scenario.acting.name))], ""];
     const paid = scenario.sent.filter(isPaid);
     if (!rows.length && !paid.length) return [[null], ""];
     if (!open.length) {

@@ -1,5 +1,5 @@
 // From a draft to a sent transaction: Account → Simulate → Sign → Send, for a transaction of a scenario, all of its transactions as one,
-// or a draft of a job.
+// a draft of a job, or what a signatory signs for an open operation of a multisig.
 
 import { get, onGone, post } from "./api.js";
 import { accountStep } from "./accounts.js";
@@ -8,7 +8,7 @@ import { argumentsOf, paymentsOf } from "./call_tree.js";
 import { confirmed } from "./dialog.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
 import { nameChains } from "./format.js";
-import { accountOf, signatoriesOf } from "./known.js";
+import { accountOf, approvalsOf, known, signatoriesOf } from "./known.js";
 import { progressOf } from "./progress.js";
 import { sendStep } from "./sending.js";
 import { sentFor, sentLink, sentNotices } from "./sent.js";
@@ -22,10 +22,10 @@ export async function signView(query, signal) {
   const source = readSource(query);
   const name = new URLSearchParams(source).toString();
   const page = h("section", { class: "signing" });
-  const back = `#/create/?diagramData=${encodeURIComponent(source.job ?? source.scenario)}`;
+  const back = source.multisig ? approvalsOf(source.multisig) : `#/create/?diagramData=${encodeURIComponent(source.job ?? source.scenario)}`;
   const head = h("div", { class: "title" },
     h("h1", { tabindex: "-1" }, "Sign and send"),
-    h("p", { class: "hint" }, h("a", { href: back }, source.job ? "Back to the job" : "Back to the scenario")));
+    h("p", { class: "hint" }, h("a", { href: back }, source.multisig ? "Back to the waiting approvals" : source.job ? "Back to the job" : "Back to the scenario")));
 
   async function start() {
     const record = kept(name);
@@ -34,6 +34,13 @@ export async function signView(query, signal) {
       fill(page, head, record ? waiting(record, transaction, start, signal)
         : transaction.expired ? [what(transaction), expired(source, transaction, signal)] : steps(transaction, source, name, signal));
     } catch (error) {
+      if (!record && source.scenario && error.status === 409) {
+        // Whoever it was made for has approved it already; the others find it where it waits.
+        const { acting } = await showOf(source, null, signal);
+        if (!acting) throw error;
+        fill(page, head, problemOf(error), h("div", { class: "actions" }, h("a", { class: "button primary", href: approvalsOf(acting.name) }, `Waiting approvals of ${acting.name}`)));
+        return;
+      }
       if (!record || error.code === "gone") throw error;
       // After an upgrade of the runtime it may no longer be read, but it can still be discarded.
       fill(page, head, problemOf(error), waiting(record, null, start, signal));
@@ -45,20 +52,22 @@ export async function signView(query, signal) {
 }
 
 function readSource(query) {
-  const { scenario, node, batch, job, draft } = Object.fromEntries(query);
+  const { scenario, node, batch, job, draft, multisig, act, chain, hash, call } = Object.fromEntries(query);
+  if (multisig && chain && hash && ["approve", "execute", "cancel"].includes(act)) return { multisig, act, chain, hash, ...(call && { call }) };
   if (scenario && batch) return { scenario, batch };
   if (job) return { job, ...(draft && { draft }) };
   if (scenario) return { scenario, ...(node && { node }) };
-  throw new Error("This link names no transaction: it needs a scenario, or a job and its draft.");
+  throw new Error("This link names no transaction: it needs a scenario, a job and its draft, or an operation of a multisig.");
 }
 
 // Returns what is to be signed: as it was signed already, or as it stands now.
 async function load(source, record, signal, sender = "") {
-  const draw = source.job ? draftOf : source.batch ? batchOf : stepOf;
+  const draw = source.multisig ? operationOf : source.job ? draftOf : source.batch ? batchOf : stepOf;
   const found = record ?? await draw(source, signal, sender);
   const [shown, decoded, chain, { chains }] = await Promise.all([
     showOf(source, record, signal),
-    post("/api/tx/decode", { chain: found.chain, tx: found.tx }, signal),
+    // What a signatory signs isn't known before who they are.
+    found.tx ? post("/api/tx/decode", { chain: found.chain, tx: found.tx }, signal) : { says: found.says, call_data: "" },
     get(`/api/chains/${encodeURIComponent(found.chain)}`, {}, signal),
     get("/api/chains", {}, signal),
   ]);
@@ -79,6 +88,17 @@ async function batchOf({ scenario }, signal, sender) {
 async function stepOf({ scenario, node = "" }, signal, sender) {
   const full = await post("/api/scenario/info/full", { id: scenario, ...(node && { step: node }), ...(sender && { sender }) }, signal);
   return { chain: full.result.source_chain, tx: full.result.tx, warnings: full.warnings, notes: full.notes };
+}
+
+async function operationOf({ multisig, act, chain, hash, call = "" }, signal, sender) {
+  if (sender) {
+    const built = await post(`/api/multisig/${act}`, { as: multisig, chain, call_hash: hash, sender, ...(call && act !== "cancel" && { call_data: call }) }, signal);
+    return { chain, tx: built.tx, warnings: built.warnings, notes: built.notes };
+  }
+  const { operations } = await get("/api/multisig/list", { as: multisig, chains: chain, calls: call }, signal);
+  const row = operations.find(({ call_hash: open }) => open === hash);
+  if (!row) throw new Error(`This operation of ${multisig} isn't open any more: it ran, or was canceled.`);
+  return { chain, tx: "", says: `${{ approve: "Approve", execute: "Run", cancel: "Cancel" }[act]}: ${row.says || "a call that nobody knows"}` };
 }
 
 async function draftOf({ job, draft }, signal) {
@@ -114,7 +134,8 @@ function draftBefore({ chain, sent }) {
 }
 
 // What the daemon knows of the scenario, or of that of the job: what was sent of it, and as whom it is made.
-async function showOf({ scenario, job }, record, signal) {
+async function showOf({ scenario, job, multisig }, record, signal) {
+  if (multisig) return { sent: [], acting: (await known()).find(({ name }) => name === multisig) };
   return post("/api/scenario/show", { id: scenario ?? job }, signal).catch((error) => {
     // What was signed already outlives its scenario.
     if (record && error.status === 404) return { sent: [] };

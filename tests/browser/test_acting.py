@@ -3,6 +3,7 @@
 import json
 import urllib.request
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,20 @@ from tests.browser.editor import saved, stored, type_in
 from tests.browser.page import Daemon, Page, served
 from tests.browser.reading import violations
 from tests.browser.scenarios import post
-from tests.browser.signing import Started, send, sign_in_wallet
+from tests.browser.signing import Started, connect, send, sign_in_wallet
 from tests.browser.wallets import (
     ALICE_42,
     BOB_42,
     LivingChain,
     alice,
+    answer,
     injected,
     payload_asked_for,
+    signature_of,
     wallet,
 )
 from tests.canned import ALICE_KEY, BOB_KEY
+from tests.conftest import BOB
 from tests.network import FakeNetwork
 from tests.test_check import ALICE, DOT, account, fill
 
@@ -131,6 +135,108 @@ def test_a_signatory_signs_and_somebody_else_is_told_why_not(council: Started) -
     assert BOB_KEY.hex() in payload["method"]
 
 
+def opened(started: Started, *approvals: bytes, height: int, index: int = 1, call: bytes = REMARK) -> str:
+    """Let an operation of the council wait on Polkadot; return the hash of its call."""
+    _, daemon, network, _ = started
+    relay = network.chains["polkadot"]
+    hashed = blake2b(call, digest_size=32).digest()
+    row = {
+        "when": {"height": height, "index": index},
+        "deposit": 2 * 10**10,
+        "depositor": approvals[0],
+        "approvals": list(approvals),
+    }
+    account = next(each["account"] for each in book(daemon) if each["name"] == "council")
+    relay.store("Multisig", "Multisigs", bytes.fromhex(account[2:]), hashed, value=row)
+    return "0x" + hashed.hex()
+
+
+def test_what_one_signatory_opened_another_runs(council: Started) -> None:
+    page, daemon, _, chain = council
+    scenario = a_remark_of(daemon, ALICE_42)
+    connect(page, f"scenario={scenario}")
+    page.wait_for("min left, until block")
+    page.press("Sign with Talisman")
+    send(page, chain, sign_in_wallet(page, payload_asked_for(page)))
+    page.wait(lambda: "#/tx/?" in page.browser.current_url)
+    chain.include()
+    opened(council, ALICE_KEY, height=chain.best)
+
+    # For whom the scenario was made, nothing is left to sign.
+    page.open(f"/#/sign/?scenario={scenario}")
+    page.wait_for("has approved this operation of council already")
+    page.find("a[href='#/multisig/council']").click()
+    page.wait_for(
+        "'hello' to the history of Polkadot",
+        "Approved, 1 of 2",
+        "Has not approved",
+        "Bob",
+        "You have approved it. 1 more must.",
+    )
+    assert [each.text for each in page.browser.find_elements("css selector", "article a.button")] == [
+        "Cancel"
+    ]
+    # What couldn't be asked is unknown.
+    page.wait_for("Unknown: ", "Kusama")
+    assert violations(page) == []
+    page.press("Change account")
+    page.press("Connect Talisman")
+    page.wait_for("1 account can't sign here")
+    page.find(".choice:not([disabled])")
+    page.browser.find_elements("css selector", ".choice")[1].click()
+    page.find("article a.primary").click()
+    page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
+    page.press("Sign with Talisman")
+    payload = payload_asked_for(page)
+    answer(page, signature=signature_of(payload, "//Bob"))
+    page.wait_for("Discard the signature")
+    page.press("Send")
+    page.wait(lambda: len(chain.taken) == 2)
+
+    assert payload["address"] == BOB
+    assert REMARK.hex() in payload["method"]
+
+
+def test_a_call_that_nobody_knows_is_approved_only_once_it_is_pasted(council: Started) -> None:
+    page, _, _, chain = council
+    opened(council, BOB_KEY, height=chain.best)
+    page.open("/#/multisig/council")
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+    page.wait_for("Nobody knows what this does")
+    assert not page.browser.find_elements("css selector", "article a.button")
+    page.fill("calls", "0x00070c686579")
+    page.press("Read the call")
+    page.wait_for("This is another call than the one that is open.")
+    page.fill("calls", f"0x{REMARK.hex()}")
+    page.press("Read the call")
+
+    page.wait_for("'hello' to the history of Polkadot")
+    page.find("article a.primary").click()
+    page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
+
+
+def test_what_can_be_done_depends_on_who_approved_it(council: Started) -> None:
+    page, daemon, _, chain = council
+    post(daemon, "/api/address/remove", {"name": "council"})
+    a_council(daemon, threshold=3)
+    opened(council, ALICE_KEY, height=chain.best)
+    page.open("/#/multisig/council")
+    page.press("Connect Talisman")
+    page.find(".choice").click()
+    page.wait_for("You have approved it. 2 more must.")
+    page.find("article a.danger").click()
+    page.wait_for("Cancels the call 0x")
+    page.wait_for("min left, until block")
+
+    opened(council, BOB_KEY, height=chain.best)
+    page.open("/#/multisig/council")
+    page.fill("calls", f"0x{REMARK.hex()}")
+    page.press("Read the call")
+    page.find("article a.primary").click()
+    page.wait_for("It approves an open operation of council: 1 more must approve it", "min left, until block")
+
+
 def test_a_flow_file_that_names_who_acts_is_opened_with_them(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     a_council(daemon)
@@ -142,6 +248,16 @@ def test_a_flow_file_that_names_who_acts_is_opened_with_them(own: tuple[Page, Da
     page.press("Create")
 
     assert stored(daemon, saved(page))["as"]["name"] == "council"
+
+
+def test_where_approvals_wait_is_linked_from_the_book(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    a_council(daemon)
+    page.open("/#/accounts")
+    page.find("a[href='#/multisig/council']").click()
+    page.wait_for("Waiting approvals of council", "open operations can't be read offline")
+    page.open("/#/multisig/Bob")
+    page.wait_for("Bob is not in the address book as a multisig")
 
 
 def test_a_pasted_address_of_somebody_else_is_refused_at_its_field(council: Started) -> None:

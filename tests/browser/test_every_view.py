@@ -66,6 +66,7 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
         "sent": f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}",
         "made as": f"/#/create/?diagramData={made_as}",
         "sign as": f"/#/sign/?scenario={made_as}",
+        "approvals": "/#/multisig/council",
         "not found": "/#/nowhere",
     }
 
@@ -91,6 +92,7 @@ VIEWS = [
         "sent",
         "made as",
         "sign as",
+        "approvals",
         "not found",
     ),
 ]

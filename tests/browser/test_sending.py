@@ -305,7 +305,7 @@ def test_a_link_that_names_no_transaction_is_refused(page: Page) -> None:
     page.open("/#/tx/?chain=polkadot&hash=0x12")
     page.wait_for("it needs a chain and a hash of 0x and 64 hex digits")
     page.open("/#/sign/?node=a")
-    page.wait_for("it needs a scenario, or a job and its draft")
+    page.wait_for("it needs a scenario, a job and its draft, or an operation of a multisig")
 
 
 def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:

@@ -1,0 +1,407 @@
+"""The operations that multisigs have open, and what their signatories sign to approve, run or cancel one."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS, format_account
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ScenarioctlError,
+)
+from scenarioctl.model.acting import Acting, MultisigLayer
+from scenarioctl.model.json_types import AmountAnswer, Hex
+from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
+from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender
+from scenarioctl.operations.calls import BuiltCall, answer_call
+from scenarioctl.operations.results import Result
+from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.acting import OpenOperation
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+
+__all__ = ["approve_operation", "cancel_operation", "execute_operation", "list_operations"]
+
+#: Operations of one multisig on one chain that are listed.
+_MOST = 200
+_WHO = Annotated[str, Value("NAME", complete="ADDRESS", public="as")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOperations:
+    """List the operations that a multisig has open, as the chains have them now: what each does, who approved it, who is missing."""
+
+    #: A multisig of the address book, or an account for which one acts.
+    acting: _WHO
+    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml.
+    chains: Annotated[tuple[str, ...], Value("CHAIN", called=("chain",))] = ()
+    #: Calls that an operation may be of, as 0x hex: those that were not opened with the call itself.
+    calls: Annotated[tuple[str, ...], Value("HEX", option="--call", repeats=True)] = ()
+
+
+class OperationRow(TypedDict):
+    chain: str
+    call_hash: "Hex"
+    #: What the call does, in one sentence; empty if nobody knows the call.
+    says: str
+    #: Why nobody knows the call, in words; empty if it is known.
+    unknown: str
+    #: The call data; null if nobody knows them. They have been hashed: it is this call that is approved.
+    call: "Hex | None"
+    threshold: int
+    approved: list[str]
+    missing: list[str]
+    #: Who opened it, and gets the deposit back.
+    depositor: str
+    deposit: AmountAnswer
+    #: The block and the extrinsic that opened it, as the chain names them.
+    opened: dict[str, int]
+    #: How many blocks ago that was; null if the chain counts other blocks there.
+    age: int | None
+    #: How many endpoints of the chain told the same.
+    asked: Literal[1, 2]
+
+
+class UnreadChain(TypedDict):
+    chain: str
+    error: str
+
+
+class OperationList(TypedDict):
+    multisig: str
+    operations: list[OperationRow]
+    #: Chains that could not be read: what is open there is unknown.
+    unread: list[UnreadChain]
+
+
+async def list_operations(app: Application, request: ListOperations) -> Result[OperationList]:
+    from scenarioctl.operations.balances import usual_chains
+
+    acting, layer, _ = _multisig_of(app)
+    chains = [app.registry.find(name) for name in request.chains]
+    chains = list(dict.fromkeys(chains)) or usual_chains(app, ACCOUNT_FORMATS[len(layer.account)])
+    given = [parse_hex(each, field=f"calls[{place}]") for place, each in enumerate(request.calls)]
+    if app.settings.offline:
+        raise ChainUnreachable("open operations can't be read offline", advice=app.settings.online_advice)
+    found = await asyncio.gather(*(read_operations(app, chain, layer, given) for chain in chains))
+    unread: list[UnreadChain] = [
+        {"chain": chain.name, "error": str(each)}
+        for chain, each in zip(chains, found, strict=True)
+        if isinstance(each, ScenarioctlError)
+    ]
+    if len(unread) == len(chains):
+        raise next(each for each in found if isinstance(each, ScenarioctlError))
+    rows = [row for each in found if not isinstance(each, ScenarioctlError) for row in each.rows]
+    return Result(answer={"multisig": acting.name, "operations": rows, "unread": unread})
+
+
+def _multisig_of(app: Application) -> tuple[Acting, MultisigLayer, int]:
+    """Return who acts, the multisig in it whose operations are meant, and its place."""
+    if app.acting is None:
+        raise InvalidRequest(field="as", problem="is missing", expected="a multisig of the address book")
+    for place, layer in enumerate(app.acting.layers):
+        if isinstance(layer, MultisigLayer) and layer.threshold > 1:
+            return app.acting, layer, place
+    raise InvalidRequest(
+        field="as",
+        value=app.acting.name,
+        problem="has no multisig of which several must approve",
+        expected="one that has",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenOperations:
+    """What a multisig has open on a chain, at the block of that number."""
+
+    block: int
+    rows: list[OperationRow]
+
+
+async def read_operations(
+    app: Application, chain: "Chain", layer: MultisigLayer, given: Sequence[bytes] = ()
+) -> OpenOperations | ScenarioctlError:
+    """Return what *layer* has open on *chain*, or why that is unknown; *given* are calls that an operation may be of."""
+    from scenarioctl.chains.confirmation import confirm
+
+    try:
+        found = await confirm(app.pool, lambda clients: _read_rows(app, clients(chain), layer, given))
+        read = found.agreed()
+    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
+        return error
+    return replace(read, rows=[{**row, "asked": found.asked} for row in read.rows])
+
+
+async def _read_rows(
+    app: Application, client: "Client", layer: MultisigLayer, given: Sequence[bytes]
+) -> OpenOperations:
+    from scenarioctl.actions.acting import OpenOperation
+    from scenarioctl.runtime.storage_keys import read_key, storage_key
+    from scenarioctl.transactions.runtime_query import read_entries
+
+    table = await client.table()
+    number, head = await client.head()
+    if not table.has_call("Multisig", "as_multi"):
+        return OpenOperations(block=number, rows=[])
+    key = storage_key(table, "Multisig", "Multisigs", [layer.account], partial=True)
+    entries, _ = await read_entries(client, table, key, head, _MOST)
+    rows = []
+    for each, value in entries:
+        opened = OpenOperation.read(read_key(table, key.entry, each)[1], value)
+        call = await _find_call(client, table, opened, given, number)
+        rows.append(_describe(app, client.chain, table, layer, opened, call, number))
+    return OpenOperations(block=number, rows=rows)
+
+
+async def _find_call(
+    client: "Client",
+    table: "RuntimeTable",
+    opened: "OpenOperation",
+    given: Sequence[bytes],
+    best: int | None = None,
+) -> "Call | str":
+    """Return the call of an operation, one of those *given*, or in the extrinsic that opened it; or why neither has its hash.
+
+    *best* is the number of the chain's best block.
+    """
+    from hashlib import blake2b
+
+    from scenarioctl.operations.decoded_transactions import read_unsigned
+
+    for data in given:
+        call, call_data = read_unsigned(table, client.chain, data, field="call")
+        if blake2b(call_data, digest_size=32).digest() == opened.call_hash:
+            return call
+    height = opened.when["height"]
+    if best is not None and height > best:
+        return f"it was opened in block {height} of another chain, whose blocks {client.chain.title} counts there, like those of its relay chain"
+    try:
+        return await _opening_call(client, table, opened)
+    except (ChainUnreachable, ChainRefused, InvalidRequest):
+        # A node that has thrown the block away, or one of an older runtime. Two nodes have to say the same.
+        return f"block {height}, in which it was opened, can't be read"
+
+
+async def _opening_call(client: "Client", table: "RuntimeTable", opened: "OpenOperation") -> "Call | str":
+    from scenarioctl.actions.acting import hash_call
+    from scenarioctl.model.amounts import from_hex
+    from scenarioctl.transactions.extrinsic import decode_extrinsic
+    from scenarioctl.transactions.inner_calls import walk_calls
+    from scenarioctl.transactions.submission.inclusion import read_block, read_block_hashes
+
+    (block,) = await read_block_hashes(client, [opened.when["height"]])
+    _, extrinsics = read_block(client, await client.call("chain_getBlock", block), block)
+    place = opened.when["index"]
+    calls: list[Call] = []
+    if place < len(extrinsics):
+        signed = decode_extrinsic(table, from_hex(extrinsics[place]) or b"")
+        calls = [found.call for found in walk_calls(signed.call, table)]
+    lacking = (
+        f"extrinsic {place} of block {opened.when['height']} doesn't have it: it was opened with its hash alone,"
+        f" or {client.chain.title} counts blocks of another chain there"
+    )
+    return next((each for each in calls if hash_call(table, each) == opened.call_hash), lacking)
+
+
+def _describe(
+    app: Application,
+    chain: "Chain",
+    table: "RuntimeTable",
+    layer: MultisigLayer,
+    opened: "OpenOperation",
+    call: "Call | str",
+    number: int,
+) -> OperationRow:
+    from scenarioctl.model.checks import Amount
+    from scenarioctl.operations.decoded_transactions import say_transaction
+
+    def written(accounts: Sequence[bytes]) -> list[str]:
+        return [format_account(each, chain.ss58_prefix) for each in accounts]
+
+    native, height = app.assets.native(chain), int(opened.when["height"])
+    deposit = Amount(value=opened.deposit, asset=native.display_name, decimals=native.decimals)
+    return {
+        "chain": chain.name,
+        "call_hash": "0x" + opened.call_hash.hex(),
+        "says": "" if isinstance(call, str) else say_transaction(app, chain, table, call),
+        "unknown": call if isinstance(call, str) else "",
+        "call": None if isinstance(call, str) else "0x" + table.encode_call(call).hex(),
+        "threshold": layer.threshold,
+        "approved": written(opened.approvals),
+        "missing": written([each for each in layer.signatories if each not in opened.approvals]),
+        "depositor": written([opened.depositor])[0],
+        "deposit": deposit.answer(),
+        "opened": {"height": height, "index": int(opened.when["index"])},
+        "age": number - height if height <= number else None,
+        "asked": 1,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationFields(CheckableFields):
+    """Which open operation of a multisig is meant."""
+
+    #: A multisig of the address book, or an account for which one acts.
+    acting: _WHO = field()
+    #: The hash of the call, as `multisig list` shows it.
+    call_hash: Hash
+    #: Chain on which it is open.
+    chain: ChainName
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationCallFields(OperationFields):
+    """The same, with its call."""
+
+    #: The call itself, as 0x hex, if the extrinsic that opened the operation hasn't got it.
+    call_data: Annotated[TransactionHex, Value("HEX", option="--call")] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApproveOperation(OperationCallFields):
+    """Build what a signatory signs to approve an operation of a multisig; the last approval that it needs runs the call."""
+
+    #: Approve it though nobody knows the call: whatever it does.
+    blind: bool = False
+
+
+async def approve_operation(app: Application, request: ApproveOperation) -> Result[BuiltCall]:
+    return await _answer(app, request, final=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecuteOperation(OperationCallFields):
+    """Build what a signatory signs to run the call of a multisig, once all other approvals that it needs are there."""
+
+
+async def execute_operation(app: Application, request: ExecuteOperation) -> Result[BuiltCall]:
+    return await _answer(app, request, final=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CancelOperation(OperationFields):
+    """Build what the signatory who opened an operation signs to cancel it, and to get the deposit back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """An open operation, and who signs next."""
+
+    acting: Acting
+    layer: MultisigLayer
+    chain: "Chain"
+    table: "RuntimeTable"
+    opened: "OpenOperation"
+    signatory: bytes
+    #: Who acts for the signatory, if that is another account of the address book.
+    outer: Acting | None
+
+
+async def cancel_operation(app: Application, request: CancelOperation) -> Result[BuiltCall]:
+    from scenarioctl.transactions.acting_calls import cancel_call
+
+    found = await _find(app, request)
+    opened, chain = found.opened, found.chain
+    if opened.depositor != found.signatory:
+        raise Conflict(
+            f"only {format_account(opened.depositor, chain.ss58_prefix)}, who opened it, can cancel this operation of {found.acting.name}"
+        )
+    call = cancel_call(opened.call_hash, found.layer, found.signatory, found.table, opened.when)
+    return await _finish(app, request, found, call)
+
+
+async def _answer(app: Application, request: OperationCallFields, *, final: bool) -> Result[BuiltCall]:
+    from scenarioctl.actions.acting import approve
+    from scenarioctl.transactions.acting_calls import approve_hash_call
+
+    found = await _find(app, request)
+    opened, layer, table = found.opened, found.layer, found.table
+    given = [parse_hex(request.call_data, field="call_data")] if request.call_data else []
+    call = await _find_call(app.client(found.chain), table, opened, given)
+    if isinstance(call, str) and given:
+        raise InvalidRequest(
+            field="call_data",
+            value=request.call_data,
+            limit=80,
+            problem=f"is another call than the one that is open, whose hash is 0x{opened.call_hash.hex()}",
+        )
+    left = layer.threshold - len({*opened.approvals, found.signatory})
+    if final and left > 0:
+        raise Conflict(
+            f"the operation can't run yet: {left} more of {found.acting.name} must approve it besides this signatory"
+        )
+    if isinstance(call, str):
+        if not (isinstance(request, ApproveOperation) and request.blind) or left <= 0:
+            raise InvalidRequest(
+                field="call_data",
+                problem=f"is missing: nobody knows the call of this hash ({call})",
+                expected="its hex from whoever opened the operation"
+                + (" (or blind)" if left > 0 and not final else ""),
+            )
+        blind = approve_hash_call(opened.call_hash, layer, found.signatory, table, opened.when)
+        return await _finish(app, request, found, blind)
+    made = await approve(app, found.acting, found.chain, table, layer, found.signatory, call, opened)
+    return await _finish(app, request, found, made.call, notes=made.notes)
+
+
+async def _find(app: Application, request: OperationFields) -> _Found:
+    """Return the open operation that *request* names, and who signs next; NotFound if it isn't open."""
+    from scenarioctl.actions.acting import OpenOperation, require_signatory
+
+    check_form(request, by_sender=True)
+    acting, layer, place = _multisig_of(app)
+    chain = app.registry.find(request.chain)
+    if not request.sender:
+        raise InvalidRequest(
+            field="sender", problem="is missing", expected=f"the signatory of {acting.name} who will sign"
+        )
+    call_hash = parse_hash(request.call_hash, field="call_hash")
+    if isinstance(request, OperationCallFields) and request.call_data:
+        parse_hex(request.call_data, field="call_data")
+    client = app.client(chain)
+    table = await client.table()
+    row: Mapping[str, Any] | None = await client.storage("Multisig", "Multisigs", layer.account, call_hash)
+    if row is None:
+        raise NotFound(
+            f"{acting.name} has no operation with the hash 0x{call_hash.hex()} open on {chain.title}: it ran, was cancelled, or isn't in a block yet"
+        )
+    outside = acting.layers[place + 1 :]
+    signer = chain.account_format.parse(request.sender, field="sender")
+    signatory = require_signatory(acting, layer, chain, outside[0].account if outside else signer)
+    return _Found(
+        acting=acting,
+        layer=layer,
+        chain=chain,
+        table=table,
+        opened=OpenOperation.read(call_hash, row),
+        signatory=signatory,
+        outer=replace(acting, layers=outside) if outside else None,
+    )
+
+
+async def _finish(
+    app: Application,
+    request: OperationFields,
+    found: _Found,
+    call: "Call",
+    *,
+    notes: tuple[str, ...] = (),
+) -> Result[BuiltCall]:
+    """Return the answer with *call*, made through whoever acts for the signatory."""
+    from scenarioctl.actions.drafting import encode_draft
+    from scenarioctl.transactions.drafts import Draft
+
+    transaction = await encode_draft(app.acting_as(found.outer), found.chain, found.table, Draft(call=call))
+    transaction = replace(transaction, notes=(*notes, *transaction.notes))
+    sender = check_sender(request.check, request.sender, found.chain)
+    return await answer_call(app.acting_as(None), transaction, request, sender)
