@@ -78,6 +78,10 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
         REMARK | {"chain": "nosuchchain", "text": "", "plain": 1},
         ["chain", "plain"],
     ),
+    "payout": (
+        {"type": "payout", "chain": "nosuchchain", "lines": "account,amount\n", "memos": 1, "force_batch": 1},
+        ["chain", "memos", "force_batch"],
+    ),
     "chainQuery": (
         QUERY | {"params": 3, "block": "x", "pallet_name": "", "method_name": ""},
         ["params", "block", "pallet_name", "method_name"],

@@ -128,6 +128,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "chain-tx": 16,
         "nested": 35,
         "line": 15,
+        "payout": 4,
         "join": 9,
         "signing-payload": 77,
         "signed-extrinsic": 30,

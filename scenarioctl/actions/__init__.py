@@ -21,6 +21,7 @@ STEPS = {
     "xTransfer": ".transfer",
     "swap": ".swap",
     "Remark": ".remark",
+    "payout": ".payout",
     "chainQuery": ".chain_query",
     "chainTx": ".chain_tx",
     "http": ".http",

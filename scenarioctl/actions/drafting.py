@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 #: Nodes that an error lists.
 _SHOWN = 12
+#: Calls of a batch that is made in a thread.
+_MANY_CALLS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -497,6 +499,18 @@ async def draft_batch(
 
     table = await app.runtime(chain)
     return await encode_draft(app, chain, table, build_batch(kind, calls, table))
+
+
+async def draft_calls(
+    app: "Application", *, chain: "Chain", kind: str, calls: "Sequence[Call]", warnings: tuple[str, ...] = ()
+) -> UnsignedTransaction:
+    """Return the transaction that runs *calls*: one alone as it is, several in one batch of this *kind*."""
+    from scenarioctl.transactions.call_builder import join_calls
+
+    table = await app.runtime(chain)
+    is_long = len(calls) > _MANY_CALLS
+    draft = await app.aside(join_calls, kind, calls, table) if is_long else join_calls(kind, calls, table)
+    return await encode_draft(app, chain, table, replace(draft, warnings=(*warnings, *draft.warnings)))
 
 
 async def encode_draft(

@@ -13,6 +13,8 @@ from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.
 FLOW_LIMIT = 1024 * 1024
+#: Ten thousand lines with long memos are shorter.
+PAYOUT_LIMIT = 4 * 1024 * 1024
 
 
 #: With no default: the file's name tells it.
@@ -69,6 +71,22 @@ def flow(path: str, file: str, syntax: str, **fields: Any) -> None:
     path = path or file
     text = read_text(path, field="file", limit=FLOW_LIMIT)
     print_one(perform(flow=text, syntax=syntax_of(path, syntax), **fields), "result", is_id=True)
+
+
+@create.command(
+    operation="payouts.create_payout",
+    without=("lines",),
+    example="scenarioctl create payout salaries.csv --chain assetHub --asset USDT --memos",
+)
+@argument("csv_file", metavar="FILE.csv|-")
+def payout(csv_file: str, **fields: Any) -> None:
+    """Create a payout: pay each line of a CSV file, in as few transactions as the chains take; - reads stdin.
+
+    The columns are account and amount, and if you like asset, memo and chain; the first line names them. Nothing is created
+    until all lines are right.
+    """
+    text = read_text(csv_file, field="file", limit=PAYOUT_LIMIT)
+    print_one(perform(lines=text, **fields), "result", is_id=True)
 
 
 create.add_command(

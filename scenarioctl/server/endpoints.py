@@ -93,6 +93,7 @@ ENDPOINTS = (
     _row("POST", "/api/create/remark", "creation.create_remark", scope="create"),
     _row("POST", "/api/create/query", "creation.create_query", scope="create"),
     _row("POST", "/api/create/flow", "creation.create_flow", scope="create"),
+    _row("POST", "/api/create/payout", "payouts.create_payout", scope="create"),
     _row("POST", "/api/swap/quote", "swap_quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
     _row("POST", "/api/xcm/quote", "transfer_quotes.quote_transfer"),

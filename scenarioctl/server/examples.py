@@ -81,6 +81,9 @@ EXAMPLES: Mapping[str, Example] = {
             "swap": {"swap_tx": _SWAP, "scenarioid": "Xq3b9LmZt", "spec_version": 428},
         },
     ),
+    "payouts.create_payout": Example(
+        {"lines": f"account,amount,memo\n{_ACCOUNT},1200,May\n", "chain": "assetHub", "asset": "USDT"}
+    ),
     "creation.create_remark": Example({"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}),
     "creation.create_query": Example(
         {

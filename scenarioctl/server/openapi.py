@@ -20,6 +20,7 @@ _TAGS = {
     "scenario_batches": "Scenarios",
     "scenarios": "Scenarios",
     "creation": "Scenarios",
+    "payouts": "Scenarios",
     "scenario_changes": "Scenarios",
     "previews": "Scenarios",
     "transfers": "Transactions",

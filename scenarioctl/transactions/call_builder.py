@@ -102,6 +102,11 @@ def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draf
     return Draft(call=batch, warnings=_judge(batch, table))
 
 
+def join_calls(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draft:
+    """Return one call as it is, and several in a batch."""
+    return Draft(call=calls[0]) if len(calls) == 1 else build_batch(kind, calls, table)
+
+
 def nest(call: Call) -> dict[str, Any]:
     """Return *call* as a value inside another one."""
     return {call.pallet: {call.method: call.args} if call.args else call.method}

@@ -114,6 +114,18 @@ const TYPES = {
     ],
     says: ({ text, chain }) => [[text && `“${text}”`], [chainName(chain)]],
   },
+  payout: {
+    title: "Payout",
+    about: "Pay many accounts in one transaction",
+    start: { chain: "polkadot" },
+    fields: [
+      { key: "chain", label: "Chain", kind: "chain" },
+      { key: "lines", label: "Payments", kind: "long", required: true, hint: "CSV whose first line names the columns: account, amount, asset, and if you like memo." },
+      { key: "memos", label: "Write the memos into the chain's history", kind: "flag", more: true },
+      { key: "force_batch", label: "Go on after a payment that fails", kind: "flag", more: true },
+    ],
+    says: ({ lines, chain }) => [[lines && `${Math.max(lines.trim().split("\n").length - 1, 0)} payments`], [chain]],
+  },
   chainQuery: {
     title: "Query",
     about: "Read a chain, for later steps",
@@ -184,5 +196,5 @@ export const KINDS = Object.fromEntries(Object.entries(TYPES).map(([type, kind])
 }]));
 
 // The order in which they are offered.
-export const OFFERED = ["xTransfer", "swap", "Remark", "chainQuery", "delay", "webhook", "http", "chainTx"];
+export const OFFERED = ["xTransfer", "swap", "Remark", "payout", "chainQuery", "delay", "webhook", "http", "chainTx"];
 export const BY_LINK = { transfer: "xTransfer", swap: "swap", remark: "Remark", flow: "" };

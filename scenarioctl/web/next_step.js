@@ -6,7 +6,7 @@ import { approvalsOf } from "./known.js";
 import { isPaid, sentFor, sentLink } from "./sent.js";
 
 // Steps of these types need no run: the page drafts their transactions itself.
-const WITHOUT_RUN = new Set(["chain", "action"]);
+const WITHOUT_RUN = new Set(["chain", "action", "payout"]);
 
 // Hears of `drafted({rows, count})`, the transactions and how many of them can be signed as one (of null while they
 // are drafted, of no rows if they can't be), and of `told(status, again)` of the job, null without one: `again()` runs it once.

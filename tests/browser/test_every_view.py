@@ -37,6 +37,8 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
     post(daemon, "/api/address/add", council)
     acted = {"chain": "polkadot", "text": "as", "as": "council", "sender": BOB}
     made_as = post(daemon, "/api/create/remark", acted)["result"]
+    lines = {"lines": f"account,amount,memo\n{BOB},1.5,May\n", "chain": "polkadot", "asset": "DOT"}
+    payout = post(daemon, "/api/create/payout", lines)["result"]
     post(daemon, "/job/start", {"id": remark, "every": "1h"})
     for id in (remark, transfer):
         post(daemon, "/job/run", {"id": id})
@@ -67,6 +69,7 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
         "made as": f"/#/create/?diagramData={made_as}",
         "sign as": f"/#/sign/?scenario={made_as}",
         "approvals": "/#/multisig/council",
+        "payout": f"/#/create/?diagramData={payout}",
         "not found": "/#/nowhere",
     }
 
@@ -93,6 +96,7 @@ VIEWS = [
         "made as",
         "sign as",
         "approvals",
+        "payout",
         "not found",
     ),
 ]

@@ -51,12 +51,36 @@ const BATCHES = ['polkadot', 'assetHub', 'hydraDx'].flatMap((chain) => [
   ['batch-all', 'batch_all'], ['batch', 'batch'], ['force-batch', 'force_batch'],
 ].map(([kind, method]) => [`${chain}-${kind}`, chain, kind, method, [pay(chain, '10000000000'), note(chain, 'two'), pay(chain, U128_MAX)]]));
 
+// id, chain, kind of batch, whether memos are wanted, and the lines: account, amount in whole tokens, asset, memo; then the calls that they mean.
+const token = (chain, id, who, amount) => built(chain, 'Tokens', 'transfer_keep_alive', { amount, currency_id: id, dest: who });
+const asset = (id, who, amount) => built('assetHub', 'Assets', 'transfer_keep_alive', { amount, id, target: id32(who) });
+const own = (chain, who, value) => built(chain, 'Balances', 'transfer_keep_alive', { dest: chain === 'hydraDx' ? who : id32(who), value });
+const PAYOUTS = [
+  ['relay', 'polkadot', 'batchAll', false, [[ALICE, '0.5', 'DOT', 'May'], [BOB, '1.0000000001', 'DOT', ''], [ALICE, '99999', 'DOT', '']],
+    [own('polkadot', ALICE, '5000000000'), own('polkadot', BOB, '10000000001'), own('polkadot', ALICE, '999990000000000')]],
+  ['memos', 'assetHub', 'batchAll', true, [[BOB, '2.5', '1984', 'Räume, "Mai" 🦀'], [ALICE, '3', 'DOT', ''], [BOB, '7', '1337', 'x']],
+    [asset(1984, BOB, '2500000'), note('assetHub', 'Räume, "Mai" 🦀'), own('assetHub', ALICE, '30000000000'), asset(1337, BOB, '7000000'), note('assetHub', 'x')]],
+  ['goes-on', 'hydraDx', 'forceBatch', false, [[BOB, '20', 'HDX', 'x'], [ALICE, '0.1', '5', ''], [BOB, '1', '5', '']],
+    [own('hydraDx', BOB, '20000000000000'), token('hydraDx', 5, ALICE, '1000000000'), token('hydraDx', 5, BOB, '10000000000')]],
+  ['alone', 'polkadot', 'batchAll', true, [[BOB, '1', 'DOT', '']], null],
+];
+const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
+
 export function lineVectors () {
   return [
     ...LINES.map(([id, chain, pallet, method, words, realPallet, realMethod, args]) => ({
       id: `line-${id}`, kind: 'line', metadata: RUNTIMES[chain], chain, pallet, method, words,
       ...expectCall(loadRuntime(RUNTIMES[chain]), built(chain, realPallet, realMethod, args)),
     })),
+    ...PAYOUTS.map(([id, chain, method, memos, lines, calls]) => {
+      const runtime = loadRuntime(RUNTIMES[chain]);
+
+      return {
+        id: `payout-${id}`, kind: 'payout', metadata: RUNTIMES[chain], chain, force_batch: method === 'forceBatch', memos,
+        lines: ['account,amount,asset,memo', ...lines.map(([who, ...cells]) => [encodeAddress(who, 0), ...cells].map(quoted).join(','))].join('\n'),
+        ...expectCall(runtime, calls ? runtime.tx.utility[method](calls) : own(chain, BOB, '10000000000')),
+      };
+    }),
     ...BATCHES.map(([id, chain, kind, method, calls]) => {
       const runtime = loadRuntime(RUNTIMES[chain]);
 

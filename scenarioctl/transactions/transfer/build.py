@@ -1,7 +1,7 @@
 """From a transfer to the call that makes it: within a chain at once, between chains through the gate to a plan, and from that to
 its call and warnings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from scenarioctl.transactions.transfer.xcm_calls import build_call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
 #: An asset's kind -> the call that moves it without killing the sender's account, and the names of its arguments:
@@ -101,6 +102,28 @@ def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
     """Return the call that moves an asset within its chain, on the runtime *table*."""
     call = _local_form(transfer, table)(transfer.beneficiary, transfer.amount)
     return Draft(call=call, warnings=_local_warnings(transfer, table))
+
+
+def build_payments(
+    chain: "Chain", payments: Iterable[tuple["Asset", bytes, int]], table: "RuntimeTable"
+) -> list[Call]:
+    """Return the call of each payment within *chain*: so much of an asset, raw, to an account. What is too little to arrive isn't refused."""
+    forms: dict[Asset, Callable[[bytes, int], Call]] = {}
+    calls = []
+    for asset, account, amount in payments:
+        if asset not in forms:
+            transfer = Transfer(
+                source=chain,
+                destination=chain,
+                asset=asset,
+                amount=amount,
+                beneficiary=account,
+                accept_loss=True,
+            )
+            check_request(transfer)
+            forms[asset] = _local_form(transfer, table)
+        calls.append(forms[asset](account, amount))
+    return calls
 
 
 def _local_form(transfer: Transfer, table: "RuntimeTable") -> Callable[[bytes, int], Call]:

@@ -1,0 +1,204 @@
+"""The node `payout`: many payments on one chain in one transaction, a batch of transfers with their memos as remarks."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.drafting import Drafted, draft_calls
+from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
+from scenarioctl.actions.placeholders import require_value
+from scenarioctl.actions.sides import outline_chain
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.csv_tables import read_csv
+from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.model.amounts import to_text
+from scenarioctl.model.calls import Call
+from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.transactions.native_balance import known_deposit
+from scenarioctl.transactions.transfer.build import build_payments
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Its name in the list of drafts.
+TX_TYPE = "Payout"
+
+BOX = EditorBox(type="payout", label="Payout")
+#: Lines that are read on the event loop, in a few milliseconds.
+_AT_ONCE = 50
+#: Assets that a card names.
+_SHOWN = 3
+
+
+def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
+    count, sums = _count(node.form.get("lines"))
+    chain = name_chain(app, node.form.get("selectedChain"))
+    totals = [
+        group_digits(f"{to_text(total)} {_name(app, chain.literal, asset)}")
+        for asset, total in list(sums.items())[:_SHOWN]
+    ]
+    paid = " and ".join([*totals, *["other assets"] * (len(sums) > _SHOWN)])
+    payments = f"{group_digits(str(count))} payment{'s' * (count != 1)}"
+    facts = [Row(label="Memos", text="as remarks")] if node.form.get("memos") is True else []
+    return Story(
+        kind="Payout",
+        sentence=f"{payments} on {chain.title or '?'}, {paid} in total" if count else "no payments yet",
+        what=paid,
+        named=f"{payments}, {paid}" if count else "payout without payments",
+        chains=(chain,),
+        facts=(Row(label="Lines", text=str(count)), *facts),
+    )
+
+
+def _name(app: "Application", chain: str, asset: str) -> str:
+    try:
+        return app.assets.find(app.registry.find(chain), asset).display_name
+    except InvalidRequest:
+        return one_line(asset) or "?"
+
+
+def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
+    """Return how many payments *text* has, and how much of each asset, as far as they can be read: nothing is checked."""
+    sums: dict[str, Decimal] = {}
+    count = 0
+    try:
+        rows = read_csv(text, field="lines") if isinstance(text, str) else iter(())
+        header = next(rows, (0, []))[1]
+        place, named = header.index("amount"), header.index("asset")
+        for _, cells in rows:
+            count += 1
+            amount = Decimal(cells[place])
+            sums[cells[named]] = sums.get(cells[named], Decimal(0)) + amount
+    except (InvalidRequest, ValueError, LookupError, InvalidOperation):
+        return count, {}
+    return count, sums
+
+
+async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+    form = node.form
+    name = require_value(form.get("selectedChain"), field="selectedChain", expected="the name of a chain")
+    chain = app.registry.find(name, field="selectedChain")
+    text, memos, kind = form.get("lines"), _flag(form, "memos"), batch_kind(_flag(form, "forceBatch"))
+    table = await app.runtime(chain)
+
+    def build() -> tuple[list[PayoutLine], list[Call]]:
+        lines = read_lines(app, text, chain=chain)
+        return lines, build_calls(lines, table, memos=memos)
+
+    few = isinstance(text, str) and text.count("\n") <= _AT_ONCE
+    lines, calls = build() if few else await app.aside(build)
+    sums = sum_lines(lines)
+    asset = next(iter(sums)) if len(sums) == 1 else None
+    transaction = await draft_calls(
+        app, chain=chain, kind=kind, calls=calls, warnings=warn_of_deposits(lines, table, kind)
+    )
+    return Drafted(
+        node=node.id,
+        txtype=TX_TYPE,
+        asset="" if asset is None else app.assets.answered_id(chain, asset),
+        amount="0" if asset is None else asset.amount(sums[asset]).split(" ")[0],
+        raw_amount=0 if asset is None else sums[asset],
+        human=" and ".join(each.whole_amount(total) for each, total in sums.items()),
+        source_chain=chain.name,
+        dest_chain=chain.name,
+        transaction=transaction,
+    )
+
+
+def batch_kind(goes_on: bool) -> str:
+    """Return the kind of batch that does all payments or none, or that *goes on* after one that fails."""
+    return "force-batch" if goes_on else "batch-all"
+
+
+def build_calls(lines: Sequence[PayoutLine], table: "RuntimeTable", *, memos: bool) -> list[Call]:
+    """Return the transfer of each of *lines*, followed by its memo, if *memos* are wanted and it has one."""
+    payments = build_payments(lines[0].chain, ((each.asset, each.account, each.raw) for each in lines), table)
+    calls: list[Call] = []
+    for line, call in zip(lines, payments, strict=True):
+        calls.append(call)
+        if memos and line.memo:
+            calls.append(Call(pallet="System", method="remark", args={"remark": line.memo.encode()}))
+    return calls
+
+
+def below_deposit(lines: Sequence[PayoutLine], table: "RuntimeTable | None") -> list[PayoutLine]:
+    """Return those of *lines* that an account which holds none of the asset can't receive."""
+    deposits = {asset: known_deposit(asset, table) or 0 for asset in sum_lines(lines)}
+    return [each for each in lines if each.raw < deposits[each.asset]]
+
+
+def warn_of_deposits(lines: Sequence[PayoutLine], table: "RuntimeTable | None", kind: str) -> tuple[str, ...]:
+    small = below_deposit(lines, table)
+    if not small:
+        return ()
+    named = ", ".join(f"{each.asset.amount(each.raw)} to {each.address}" for each in small[:3])
+    return (
+        f"{len(small)} of {len(lines)} payments are below the existential deposit, like {named}. An account that holds none yet can't receive so little{', and then none of the payments is made' * (kind == 'batch-all')}.",
+    )
+
+
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+    chain, text = fields.chain(app, "chain"), fields.text("lines")
+    with fields.checking():
+        try:
+            text = write_lines(read_lines(app, text, chain=chain))
+        except InvalidRequest as error:
+            raise error.named(fields.name("lines")) from None
+    node = draw_payout(
+        builder,
+        chain,
+        text,
+        memos=fields.flag("memos"),
+        force=fields.flag("force_batch"),
+    )
+    return node, node
+
+
+def draw_payout(
+    builder: "DiagramBuilder",
+    chain: "Chain",
+    text: str,
+    *,
+    memos: bool,
+    force: bool,
+) -> str:
+    """Draw the box of a payout with lines that were written; return its id."""
+    form: dict[str, Any] = {"selectedChain": chain.name, "lines": text}
+    given = {"memos": memos, "forceBatch": force}
+    return builder.add(BOX, form | {key: value for key, value in given.items() if value})
+
+
+def _flag(form: Mapping[str, Any], key: str) -> bool:
+    given = form.get(key)
+    if given is not None and not isinstance(given, bool):
+        raise InvalidRequest(field=key, problem=f"is {name_of(given)}", expected="true or false")
+    return bool(given)
+
+
+STEP = StepKind(
+    name="payout",
+    box=BOX,
+    look=Look(name="payout", color="blue", icon="M4 7h9M4 12h9M4 17h9M17 5v12M14 14l3 3l3-3"),
+    route="payout",
+    tell=tell,
+    flow=FlowKeys(
+        required=("chain", "lines"),
+        optional=("memos", "force_batch"),
+        fields={
+            "selectedChain": "chain",
+            "lines": "lines",
+            "memos": "memos",
+            "forceBatch": "force_batch",
+        },
+        draw=draw,
+    ),
+    tx_type=TX_TYPE,
+    outline=outline_chain,
+    draft=draft,
+)
