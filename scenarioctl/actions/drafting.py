@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 #: Nodes that an error lists.
 _SHOWN = 12
+#: The type of a payout's node, and the key under which its form says, while it is opened, which transaction was sent for it.
+PAYOUT, SENT = "payout", "sent"
 #: Calls of a batch that is made in a thread.
 _MANY_CALLS = 50
 
@@ -212,6 +214,9 @@ async def draft_first(
     carried = carried or CarriedData(diagram)
     drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
     place = find_step_place(step, [node.id for node, _ in drafting])
+    if step == "":
+        # What was sent is not drafted again.
+        place = next((number for number, (each, _) in enumerate(drafting) if not was_sent(each)), place)
     node = drafting[place][0]
     needed = [node]
     for earlier, _ in reversed(drafting[:place]):
@@ -226,6 +231,11 @@ async def draft_first(
         if len(drafting) == 1:
             raise
         raise error.within(f"node {shorten(node.id)}") from None
+
+
+def was_sent(node: "Node") -> bool:
+    """Tell whether *node* is a payout whose transaction was sent, as far as its scenario was opened to draft from it."""
+    return node.type == PAYOUT and bool(node.form.get(SENT))
 
 
 def find_drafting_node(diagram: "Diagram", step: int | str) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.drafting import Drafted, draft_calls
+from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.csv_tables import read_csv
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Its name in the list of drafts.
 TX_TYPE = "Payout"
 
-BOX = EditorBox(type="payout", label="Payout")
+BOX = EditorBox(type=PAYOUT, label="Payout")
 #: Lines that are read on the event loop, in a few milliseconds.
 _AT_ONCE = 50
 #: Assets that a card names.
@@ -82,6 +82,10 @@ def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     form = node.form
+    if was_sent(node):
+        raise Conflict(
+            f"its payments were sent: {form[SENT]}. They aren't drafted again; to pay everybody once more, copy the scenario"
+        )
     name = require_value(form.get("selectedChain"), field="selectedChain", expected="the name of a chain")
     chain = app.registry.find(name, field="selectedChain")
     text, memos, kind = form.get("lines"), _flag(form, "memos"), batch_kind(_flag(form, "forceBatch"))

@@ -26,6 +26,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import (
     brief_time,
+    describe_amount,
     draw_facts,
     draw_table,
     dump_json,
@@ -198,6 +199,27 @@ def show(**fields: Any) -> None:
             click.echo(f"\n{printable(_say_sent(sent))}")
 
     print_answer(view, draw=draw)
+
+
+@scenario.command(
+    operation="payout_reports.list_payments",
+    arguments=("id",),
+    example="scenarioctl scenario payments 3kf9Qz7aB --csv > paid.csv",
+)
+def payments(**fields: Any) -> None:
+    """List the payments of a payout: line, account, amount, what became of it, hash.
+
+    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain, block, and the part of the fee.
+    """
+    answer = perform(**fields).answer
+    if answer["csv"] is not None:
+        emit(answer, partial(click.echo, answer["csv"], nl=False))
+        return
+    rows = [
+        (row["line"], row["account"], describe_amount(row["amount"]), row["status"], row["hash"])
+        for row in answer["payments"]
+    ]
+    emit(answer, partial(draw_table, ("line", "account", "amount", "status", "hash"), rows))
 
 
 info = plain_command(

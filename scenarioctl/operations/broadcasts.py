@@ -27,6 +27,7 @@ from scenarioctl.model.request_fields import (
 )
 from scenarioctl.operations.built_transactions import read_aside
 from scenarioctl.operations.decoded_transactions import say_transaction
+from scenarioctl.operations.payout_records import find_payout_step, refuse_second
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_records import (
     SentRecord,
@@ -167,6 +168,15 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     hash = extrinsic_hash(data)
     if draft is not None:
         check_draft(chain, draft, table, signed.call_data)
+    if step[0]:
+        step = await find_payout_step(
+            app,
+            step,
+            is_chosen=request.step != "",
+            chain=chain,
+            table=table,
+            call=await aside(table.decode_call, signed.call_data),
+        )
     try:
         warnings.append(check_nonce(chain, signed, standing))
     except Conflict as error:
@@ -185,6 +195,11 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         says=await aside(_say, app, chain, table, data),
         again=request.again,
     )
+    try:
+        await refuse_second(app, step, draft, hash)
+    except Conflict:
+        await record.forget()
+        raise
     submission = Submission(
         client=client,
         data=data,

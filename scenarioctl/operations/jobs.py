@@ -34,6 +34,7 @@ from scenarioctl.model.request_fields import (
 )
 from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
+from scenarioctl.operations.payout_records import mark_sent
 from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
 from scenarioctl.operations.results import (
     LARGE,
@@ -250,7 +251,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
 
     timeout = read_duration(request.timeout, field="timeout") if request.timeout != "" else 0
     stored = await app.store.get_scenario(request.id)
-    diagram = await open_blob(app, stored.blob, request.id)
+    diagram = await mark_sent(app, request.id, await open_blob(app, stored.blob, request.id))
     started = app.clock()
     run = Run(app, request.id, diagram, summary=stored.summary, key=f"{request.id} {started} by hand")
     error: ScenarioctlError | None = None

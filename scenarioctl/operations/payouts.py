@@ -20,7 +20,7 @@ from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import AmountAnswer, ScenarioId
-from scenarioctl.model.request_fields import Address, AssetName, ChainName, Count, Value
+from scenarioctl.model.request_fields import Address, AssetName, ChainName, Count, ScenarioName, Value
 from scenarioctl.operations.built_transactions import CreationFields, check_sender
 from scenarioctl.operations.creation import CheckedSteps, StepCheck, check_steps
 from scenarioctl.operations.payout_balances import (
@@ -29,6 +29,13 @@ from scenarioctl.operations.payout_balances import (
     amount_of,
     check_deposits,
     read_left,
+)
+from scenarioctl.operations.payout_changes import (
+    SentPortion,
+    keep_sent,
+    open_former,
+    replace_payout,
+    with_labels,
 )
 from scenarioctl.operations.payout_portions import Told, by_chain, split_lines
 from scenarioctl.operations.results import Result, refuse_warnings
@@ -57,6 +64,9 @@ class CreatePayout(CreationFields):
     force_batch: bool = False
     #: At most so many lines in a transaction. Default: as many as the chain takes.
     portion: Annotated[Count | None, Value("N", least=1, most=10_000, rare=True)] = None
+    #: Change this payout in place of creating one: lines that were sent stay as they are and aren't paid again, the others
+    #: become those of the file.
+    replace: ScenarioName = ""
     #: Accept several lines that pay the same account the same asset.
     yes: bool = False
     #: Account that pays. What it has left is told, and `check` simulates each transaction for it.
@@ -95,6 +105,10 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
     told.names(lines)
     told.other_prefixes(reader)
     await check_deposits(app, lines, told, goes_on=request.force_batch)
+    former = await open_former(app, request.replace)
+    kept = [] if former is None else await app.aside(keep_sent, app, former, lines, told)
+    paid = {each.number for portion in kept for each in portion.lines}
+    lines = [each for each in lines if each.number not in paid]
     portions = [
         each
         for part in by_chain(lines).values()
@@ -103,28 +117,33 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
         )
     ]
     left = await read_left(app, request.sender, lines, told)
-    diagram = add_labels(app, await app.aside(_draw, portions, request), request)
+    drawn = await app.aside(_draw, kept, portions, request)
+    diagram = add_labels(app, drawn if former is None else with_labels(drawn, former), request)
+    nodes = [node.id for node in diagram.nodes[len(kept) :]]
     checked = CheckedSteps()
-    if sender is not None:
-        # Each transaction is checked by itself, on what the chains hold now.
-        checked = await check_steps(app, read_diagram({**diagram.document, "edges": []}), sender)
+    if sender is not None and portions:
+        new = {**diagram.document, "nodes": diagram.document["nodes"][len(kept) :], "edges": []}
+        checked = await check_steps(app, read_diagram(new), sender)
     told.notes += checked.notes
     told.warnings += checked.warnings
     if request.strict:
         refuse_warnings(told.warnings)
-    id = await store_document(app, diagram.document, diagram)
+    if former is None:
+        id = await store_document(app, diagram.document, diagram)
+    else:
+        id = await replace_payout(app, former, diagram)
     answer: CreatedPayout = {
         "result": id,
         "lines": len(lines),
         "total": _totals(lines),
         "transactions": [
             {
-                "node": node.id,
+                "node": node,
                 "chain": part[0].chain.name,
                 "lines": len(part),
                 "total": [amount_of(asset, value) for asset, value in sum_lines(part).items()],
             }
-            for node, part in zip(diagram.nodes, portions, strict=True)
+            for node, part in zip(nodes, portions, strict=True)
         ],
     }
     if left is not None:
@@ -133,13 +152,18 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
         answer["checks"] = checked.checks
     return Result(
         answer=answer,
-        notes=(f"Created {id}: {_understood(lines, len(portions))}", *told.notes),
+        notes=(
+            f"{'Created' if former is None else 'Changed'} {id}: {_understood(lines, len(portions))}",
+            *told.notes,
+        ),
         warnings=tuple(dict.fromkeys(told.warnings)),
     )
 
 
 def _understood(lines: Sequence[PayoutLine], transactions: int) -> str:
     """Return `200 payments in 1 transaction: 300 DOT on Polkadot`."""
+    if not lines:
+        return "no payment is left to make"
     count = f"{group_digits(str(len(lines)))} payment{'s' * (len(lines) != 1)}"
     parts = [
         f"{' and '.join(group_digits(asset.amount(value)) for asset, value in sum_lines(part).items())} on {part[0].chain.title}"
@@ -176,9 +200,21 @@ def _asset_of(request: CreatePayout) -> str:
     return "" if request.asset in ("", None) else str(request.asset)
 
 
-def _draw(portions: Sequence[Sequence[PayoutLine]], request: CreatePayout) -> Diagram:
+def _draw(
+    kept: Sequence[SentPortion], portions: Sequence[Sequence[PayoutLine]], request: CreatePayout
+) -> Diagram:
     builder = DiagramBuilder()
     nodes = [
+        draw_payout(
+            builder,
+            each.lines[0].chain,
+            write_lines(each.lines),
+            memos=each.node.form.get("memos") is True,
+            force=each.node.form.get("forceBatch") is True,
+        )
+        for each in kept
+    ]
+    nodes += [
         draw_payout(
             builder,
             part[0].chain,
@@ -190,7 +226,15 @@ def _draw(portions: Sequence[Sequence[PayoutLine]], request: CreatePayout) -> Di
     ]
     for node, following in pairwise(nodes):
         builder.connect(node, following)
-    return read_diagram(builder.document())
+    document = builder.document()
+    # What was sent is remembered by the ids of nodes.
+    ids = dict(zip(nodes, (each.node.id for each in kept), strict=False))
+    for raw in document["nodes"]:
+        raw["id"] = ids.get(raw["id"], raw["id"])
+    for raw in document["edges"]:
+        raw |= {end: ids.get(raw[end], raw[end]) for end in ("source", "target")}
+        raw["id"] = f"{raw['source']}-{raw['target']}"
+    return read_diagram(document)
 
 
 def _totals(lines: Iterable[PayoutLine]) -> list[PayoutTotal]:

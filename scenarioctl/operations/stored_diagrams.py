@@ -25,12 +25,21 @@ _NODES_ON_LOOP = 100
 
 
 async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False) -> Diagram:
-    """Return the diagram of a stored scenario; with *yes*, receivers without a private key are confirmed in it."""
-    from scenarioctl.actions.transfer import confirm_receivers
+    """Return the diagram of a stored scenario to draft from; with *yes*, receivers without a private key are confirmed in it.
 
-    stored = await app.store.get_scenario(scenario_id)
-    diagram = await open_blob(app, stored.blob, scenario_id)
+    Payouts that were sent are marked: they aren't drafted again.
+    """
+    from scenarioctl.actions.transfer import confirm_receivers
+    from scenarioctl.operations.payout_records import mark_sent
+
+    diagram = await mark_sent(app, scenario_id, await open_stored(app, scenario_id))
     return confirm_receivers(diagram) if yes else diagram
+
+
+async def open_stored(app: Application, scenario_id: str) -> Diagram:
+    """Return the diagram of a stored scenario as it is."""
+    stored = await app.store.get_scenario(scenario_id)
+    return await open_blob(app, stored.blob, scenario_id)
 
 
 async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
@@ -53,9 +62,9 @@ async def store_document(
 ) -> str:
     """Store a diagram that was drawn here, and return its new id; *diagram* is what *document* says, if it was read."""
     if len(document["nodes"]) <= _NODES_ON_LOOP:
-        scenario = _pack_document(app, document, diagram)
+        scenario = pack_document(app, document, diagram)
     else:
-        scenario = await app.aside(_pack_document, app, document, diagram)
+        scenario = await app.aside(pack_document, app, document, diagram)
     return (await store_new(app, scenario))[0]
 
 
@@ -85,7 +94,7 @@ def kept_acting(app: Application, acting: Acting) -> Acting:
     return replace(acting, signer=signer)
 
 
-def _pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:
+def pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:
     return pack_diagram(app, canonical_json(document), diagram or read_diagram(document, field="diagram"))
 
 

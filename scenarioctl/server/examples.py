@@ -84,6 +84,7 @@ EXAMPLES: Mapping[str, Example] = {
     "payouts.create_payout": Example(
         {"lines": f"account,amount,memo\n{_ACCOUNT},1200,May\n", "chain": "assetHub", "asset": "USDT"}
     ),
+    "payout_reports.list_payments": Example({"scenario": "Xq3b9LmZt"}),
     "creation.create_remark": Example({"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}),
     "creation.create_query": Example(
         {

@@ -21,6 +21,7 @@ _TAGS = {
     "scenarios": "Scenarios",
     "creation": "Scenarios",
     "payouts": "Scenarios",
+    "payout_reports": "Scenarios",
     "scenario_changes": "Scenarios",
     "previews": "Scenarios",
     "transfers": "Transactions",

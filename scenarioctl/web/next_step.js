@@ -47,6 +47,7 @@ export function nextStep(scenario, signal) {
     // Whoever it was made for may have approved it already.
     if (!rows.length && scenario.acting?.layers.some(({ threshold }) => threshold > 1)) return [[link("Waiting approvals", approvalsOf(scenario.acting.name))], ""];
     const paid = scenario.sent.filter(isPaid);
+    // A payout that was sent isn't drafted again.
     if (!rows.length && !paid.length) return [[null], ""];
     if (!open.length) {
       const [{ chain, hash }] = paid;

@@ -7,6 +7,7 @@ import { copyButton, field, fill, form, h, inPortions, problemOf, say } from "./
 import { account as shown, grouped, when } from "./format.js";
 import { jobPart } from "./job.js";
 import { nextStep } from "./next_step.js";
+import { paymentPart } from "./payments.js";
 import { pictureOf } from "./picture.js";
 import { transactionPart } from "./transactions.js";
 
@@ -22,6 +23,7 @@ export async function scenarioView(id, signal) {
     scenario.nodes.length > 0 && picture.element,
     listed(scenario, "waiting", ["Waiting for data", "steps wait for data"], ({ waiting }) => waiting),
     transactionPart(scenario, next.drafted, signal),
+    paymentPart(scenario, signal),
     list.element,
     jobPart(scenario, signal, (status, again) => {
       next.told(status, again);

@@ -12,6 +12,13 @@ export const sentFor = (sent, node) => sent.filter((each) => !node || !each.node
 // Whether a second signature would pay a second time, as far as is known.
 export const isPaid = ({ state, success }) => state !== "expired" && success !== false;
 
+// The node of the only payout of several that is left to sign: those that were sent aren't drafted again.  "" if there is no such.
+export function lastPayout({ nodes, sent }) {
+  const payouts = nodes.filter(({ type }) => type === "payout");
+  const left = payouts.filter(({ id }) => !sentFor(sent, id).some(isPaid));
+  return payouts.length > 1 && left.length === 1 ? left[0].id : "";
+}
+
 // "Sent 3 hours ago: in block 20, finalized.", with a link.
 function told({ chain, hash, date, state, changed_since: changed }, outcome, scenario, several) {
   return [

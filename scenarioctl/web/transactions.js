@@ -5,7 +5,7 @@ import { batchable } from "./batches.js";
 import { argumentsOf, hexOf, paymentsOf } from "./call_tree.js";
 import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
 import { amount } from "./format.js";
-import { sentFor, sentNotices } from "./sent.js";
+import { lastPayout, sentFor, sentNotices } from "./sent.js";
 
 // Drawn at first; the others when somebody asks for them, some in each frame.
 const SHOWN = 20;
@@ -25,10 +25,10 @@ export function transactionPart(scenario, drafted, signal) {
       const { result } = full;
       const several = result.transactions ?? [];
       heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
-      const rows = several.length ? several : [{ ...result, warnings: full.warnings }];
+      const rows = several.length ? several : [{ ...result, node: lastPayout(scenario), warnings: full.warnings }];
       const count = await batchable(scenario.id, rows, signal);
       drafted({ rows, count });
-      const others = several.length ? sent.filter((each) => each.node && !rows.some(({ node }) => node === each.node)) : [];
+      const others = rows[0].node ? sent.filter((each) => each.node && !rows.some(({ node }) => node === each.node)) : [];
       const list = h("ol", { class: "rows transactions" });
       const add = (some) => list.append(...some.map((row) => h("li", {}, transaction(scenario, row, several.length > 0, signal))));
       add(rows.slice(0, SHOWN));

@@ -1,0 +1,400 @@
+"""A payout pays no line twice: what was sent is not drafted again, and a changed file pays only what is new."""
+
+import csv
+import io
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import SentState
+from scenarioctl.operations import broadcasts, payout_changes
+from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.decoded_transactions import TransactionPayload, read_unsigned, transaction_payload
+from scenarioctl.operations.jobs import RunJob, StartJob, run_job, start_job
+from scenarioctl.operations.payout_reports import ListPayments, list_payments
+from scenarioctl.operations.payouts import CreatePayout, create_payout
+from scenarioctl.operations.scenario_changes import DuplicateScenario, duplicate_scenario
+from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
+from scenarioctl.transactions.extrinsic import extrinsic_hash
+from tests.conftest import BOB, Run
+from tests.messages import raises, says
+from tests.runner import finish
+from tests.runtimes import unhex
+from tests.signing import dev_key
+from tests.test_broadcast import CHAIN, NUMBER, PAID, SUCCESS, TABLE, events, options, signed
+from tests.test_check import ALICE, BOB_KEY, DOT
+from tests.test_payouts import table
+from tests.test_sent import SENT
+from tests.test_transaction_status import World
+
+CAROL_KEY = bytes(range(32))
+CAROL = format_account(CAROL_KEY, 0)
+DAVE = format_account(bytes(range(1, 33)), 0)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Any:
+    with ExitStack() as stack:
+        yield World(tmp_path, stack)
+
+
+def create(world: World, *lines: Sequence[object], **more: Any) -> Any:
+    """Return the answer for a payout of DOT, with one line in a transaction."""
+    request = CreatePayout(
+        lines=table(*lines), chain="polkadot", asset="DOT", **({"portion": 1, "yes": True} | more)
+    )
+    return finish(create_payout(world.app, request)).answer
+
+
+#: Hash -> what was sent.
+SIGNED: dict[str, str] = {}
+
+
+def calls(world: World, scenario: str) -> list[Call]:
+    """Return what its transactions pay that can be drafted now, the sent ones left out."""
+    result = finish(full_scenario_info(world.app, FullScenarioInfo(id=scenario))).answer["result"]
+    drafted = [each for each in result.get("transactions", [result]) if "tx" in each]
+    return [read_unsigned(TABLE, CHAIN, unhex(each["tx"]))[0] for each in drafted]
+
+
+def paid(call: Call) -> tuple[str, str]:
+    return format_account(call.args["dest"]["Id"], 0), f"{call.args['value'] / DOT:g}"
+
+
+def send(world: World, scenario: str, call: Call, *, nonce: int = 5, **more: Any) -> str:
+    """Send *call*, signed, as a transaction of *scenario*; return its hash."""
+    tx = signed(call, options(nonce=nonce))
+    hash = str(extrinsic_hash(unhex(tx)))
+    # Each signature is another one.
+    SIGNED[hash] = tx
+    world.broadcast(tx, scenario=scenario, **more)
+    return hash
+
+
+def include(world: World, call: Call, hash: str, *, gets: int = 0, ends: Any = SUCCESS) -> None:
+    """Let a final block have it, in which its receiver gets so much."""
+    moved = {
+        "Balances": {
+            "Transfer": {"from": dev_key().public_key, "to": call.args["dest"]["Id"], "amount": gets}
+        }
+    }
+    world.chain.events = events((0, SUCCESS), *([(1, moved)] if gets else []), (1, PAID), (1, ends))
+    world.chain.include(NUMBER + 1, SIGNED[hash], finalized=True)
+    world.status(hash)
+
+
+def rows(world: World, scenario: str) -> list[tuple[Any, ...]]:
+    answer = finish(list_payments(world.app, ListPayments(id=scenario))).answer
+    return [
+        (each["line"], each["account"], each["amount"]["human"], each["status"], each["hash"])
+        for each in answer["payments"]
+    ]
+
+
+def test_what_was_sent_is_not_drafted_again(world: World) -> None:
+    created = create(world, [BOB, "1"], [CAROL, "2"])
+    scenario, node = created["result"], created["transactions"][0]["node"]
+    first, second = calls(world, scenario)
+    hash = send(world, scenario, first)
+
+    (left,) = calls(world, scenario)
+    with raises(Conflict, says("were sent", hash=hash, node=node)):
+        finish(full_scenario_info(world.app, FullScenarioInfo(id=scenario, step=1)))
+    run = finish(run_job(world.app, RunJob(id=copy_of(world, scenario)))).answer
+
+    assert left == second
+    assert len(run["mempool"]) == 2
+
+
+def copy_of(world: World, scenario: str) -> str:
+    return str(finish(duplicate_scenario(world.app, DuplicateScenario(id=scenario))).answer["id"])
+
+
+def test_a_run_by_hand_drafts_only_what_was_not_sent(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"])["result"]
+    hash = send(world, scenario, calls(world, scenario)[0])
+
+    with pytest.raises(Conflict) as stopped:
+        finish(run_job(world.app, RunJob(id=scenario)))
+
+    assert hash in str(stopped.value)
+    mempool: Any = stopped.value.details["mempool"]
+    drafted = [each for each in mempool if each["tx"].startswith("0x")]
+    assert [paid(read_unsigned(TABLE, CHAIN, unhex(each["tx"]))[0]) for each in drafted] == [(CAROL, "2")]
+
+
+def test_payloads_of_a_portion_have_the_same_nonce_until_one_is_in_a_block(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+
+    def nonce() -> Any:
+        request = TransactionPayload(scenario=scenario, sender=ALICE)
+        return finish(transaction_payload(world.app, request)).answer["signer_payload"]["nonce"]
+
+    assert nonce() == nonce()
+
+
+def test_a_second_transaction_for_the_same_payments_is_not_sent(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    hash = send(world, scenario, call)
+    world.chain.nonce = 6
+
+    with raises(Conflict, says("nothing was sent", hash=hash)):
+        send(world, scenario, call, nonce=6)
+
+    assert world.stored(hash) is not None
+    assert [each[4] for each in rows(world, scenario)] == [hash]
+
+
+def test_the_step_of_a_payout_is_found_by_what_was_signed(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"])["result"]
+    _, second = calls(world, scenario)
+
+    hash = send(world, scenario, second)
+
+    assert rows(world, scenario) == [
+        (2, BOB, "1 DOT", "not sent", None),
+        (3, CAROL, "2 DOT", "sent", hash),
+    ]
+
+
+def test_a_payment_inside_another_call_counts(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    inner = {call.pallet: {call.method: call.args}}
+    proxied = Call(
+        pallet="Proxy",
+        method="proxy",
+        args={"real": {"Id": BOB_KEY}, "force_proxy_type": None, "call": inner},
+    )
+
+    hash = send(world, scenario, proxied)
+
+    assert rows(world, scenario) == [(2, BOB, "1 DOT", "sent", hash)]
+
+
+def test_another_transaction_is_not_taken_for_a_payout(world: World) -> None:
+    created = create(world, [BOB, "1"], [CAROL, "2"])
+    scenario, node = created["result"], created["transactions"][1]["node"]
+    first, _ = calls(world, scenario)
+
+    with raises(InvalidRequest, says("any step", scenario=scenario)):
+        send(world, scenario, Call(pallet="System", method="remark", args={"remark": b"x"}))
+    with raises(InvalidRequest, says("step", scenario=scenario, node=node)):
+        send(world, scenario, first, step=2)
+
+    assert {status for _, _, _, status, _ in rows(world, scenario)} == {"not sent"}
+
+
+def test_what_failed_is_drafted_again(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    hash = send(world, scenario, call)
+    error = {"dispatch_error": "BadOrigin", "dispatch_info": {"weight": {"ref_time": 1, "proof_size": 1}, "class": "Normal", "pays_fee": "Yes"}}  # fmt: skip
+    include(world, call, hash, ends={"System": {"ExtrinsicFailed": error}})
+
+    assert [each[3] for each in rows(world, scenario)] == ["failed"]
+    assert calls(world, scenario) == [call]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_drafted"),
+    [(SentState.UNCERTAIN, False), (SentState.SENT, False), (SentState.EXPIRED, True)],
+)
+def test_only_what_expired_without_a_block_is_drafted_again(
+    world: World, state: SentState, is_drafted: bool
+) -> None:
+    created = create(world, [BOB, "1"])
+    scenario, node = created["result"], created["transactions"][0]["node"]
+    before = calls(world, scenario)
+    # Of one that is uncertain, the process was killed after it wrote that down.
+    finish(world.app.store.sent().add(replace(SENT, scenario=scenario, node=node, state=state)))
+
+    if is_drafted:
+        assert calls(world, scenario) == before
+    else:
+        with pytest.raises(Conflict):
+            calls(world, scenario)
+    assert [each[3] for each in rows(world, scenario)] == [str(state)]
+
+
+# A changed file
+
+
+def test_a_changed_file_pays_no_line_twice(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"])["result"]
+    send(world, scenario, calls(world, scenario)[0])
+
+    answer = create(world, [DAVE, "4"], [CAROL, "3"], [BOB, "1"], replace=scenario)
+
+    assert answer["result"] == scenario
+    assert [paid(each) for each in calls(world, scenario)] == [(DAVE, "4"), (CAROL, "3")]
+    assert [each[:4] for each in rows(world, scenario)] == [
+        (4, BOB, "1 DOT", "sent"),
+        (2, DAVE, "4 DOT", "not sent"),
+        (3, CAROL, "3 DOT", "not sent"),
+    ]
+
+
+def test_the_same_file_again_leaves_nothing_to_pay(world: World) -> None:
+    lines = [BOB, "1"], [BOB, "1"]
+    scenario = create(world, *lines, portion=2, name="May")["result"]
+    (batch,) = calls(world, scenario)
+    hash = send(world, scenario, batch)
+
+    answer = create(world, *lines, replace=scenario)
+
+    assert (answer["lines"], answer["transactions"]) == (0, [])
+    with raises(Conflict, says("were sent", hash=hash)):
+        calls(world, scenario)
+
+
+def test_a_line_that_was_sent_with_another_amount_is_named(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    send(world, scenario, calls(world, scenario)[0])
+
+    with raises(InvalidRequest, says("line 3", "1.5", "1")):
+        create(world, [CAROL, "2"], [BOB, "1.5"], replace=scenario)
+
+
+def test_a_line_that_was_sent_and_is_gone_is_told(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    send(world, scenario, calls(world, scenario)[0])
+    request = CreatePayout(lines=table([CAROL, "2"]), chain="polkadot", asset="DOT", replace=scenario)
+
+    result = finish(create_payout(world.app, request))
+
+    assert [each for each in result.warnings if "file" in each] == [says("1 payment", "1 DOT", BOB)]
+    assert [each[:2] for each in rows(world, scenario)] == [(None, BOB), (2, CAROL)]
+
+
+def test_only_a_payout_without_a_running_job_is_changed(world: World) -> None:
+    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer["result"]
+    scenario = create(world, [BOB, "1"])["result"]
+    finish(start_job(world.app, StartJob(id=scenario)))
+
+    with raises(InvalidRequest, says("not a payout", id=remark)):
+        create(world, [BOB, "1"], replace=remark)
+    with raises(Conflict, says("job", id=scenario)):
+        create(world, [BOB, "1"], replace=scenario)
+
+
+def test_a_payout_of_which_something_is_sent_meanwhile_stays_as_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    before = calls(world, scenario)
+
+    async def sent_meanwhile(app: Any, id: str) -> Any:
+        return [replace(SENT, scenario=id, node="payout_that_is_gone")]
+
+    monkeypatch.setattr(payout_changes, "read_sent_payouts", sent_meanwhile)
+    with raises(Conflict, says("changed", id=scenario)):
+        create(world, [CAROL, "2"], replace=scenario)
+
+    assert calls(world, scenario) == before
+
+
+def test_a_transaction_of_a_step_that_is_gone_meanwhile_is_not_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+
+    async def found_before(app: Any, step: tuple[str, str], **more: Any) -> tuple[str, str]:
+        return scenario, "payout_that_is_gone"
+
+    monkeypatch.setattr(broadcasts, "find_payout_step", found_before)
+    with raises(Conflict, says("changed", id=scenario)):
+        send(world, scenario, call)
+
+    assert [each[3] for each in rows(world, scenario)] == ["not sent"]
+
+
+# The report
+
+
+def test_a_report_says_of_each_line_what_its_block_shows(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"], [DAVE, "3"])["result"]
+    first, second, _ = calls(world, scenario)
+    paid_to_bob = send(world, scenario, first)
+    include(world, first, paid_to_bob, gets=DOT)
+    world.chain.nonce = 6
+    paid_to_carol = send(world, scenario, second, nonce=6)
+    # Another transaction of that block paid her less.
+    moved = {"Balances": {"Transfer": {"from": dev_key().public_key, "to": CAROL_KEY, "amount": DOT}}}
+    world.chain.events = events((0, SUCCESS), (1, moved), (1, PAID), (1, SUCCESS))
+    world.chain.include(NUMBER + 2, SIGNED[paid_to_carol], finalized=True)
+    world.status(paid_to_carol)
+
+    answer = finish(list_payments(world.app, ListPayments(id=scenario))).answer
+    text = finish(list_payments(world.app, ListPayments(id=scenario, csv=True))).answer["csv"]
+
+    assert [(each["status"], each["asked"]) for each in answer["payments"]] == [
+        ("finalized", 1),
+        ("unknown", 1),
+        ("not sent", None),
+    ]
+    assert answer["payments"][0]["fee"] == {"value": "161154943", "asset": "DOT", "human": "0.0161154943 DOT"}
+    assert next(csv.DictReader(io.StringIO(text))) == {
+        "line": "2",
+        "account": BOB,
+        "amount": "1",
+        "asset": "DOT",
+        "memo": "",
+        "chain": "polkadot",
+        "hash": paid_to_bob,
+        "block": str(NUMBER + 1),
+        "status": "finalized",
+        "fee": "0.0161154943",
+        "fee asset": "DOT",
+    }
+
+
+def test_the_lines_of_a_transaction_share_its_fee_to_the_unit(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"], [DAVE, "3"], portion=3)["result"]
+    (batch,) = calls(world, scenario)
+    hash = send(world, scenario, batch)
+    world.chain.include(NUMBER + 1, SIGNED[hash], finalized=True)
+    world.status(hash)
+
+    payments = finish(list_payments(world.app, ListPayments(id=scenario))).answer["payments"]
+
+    fees = [int(each["fee"]["value"]) for each in payments if each["fee"]]
+    assert (sum(fees), max(fees) - min(fees), len(fees)) == (161154943, 1, 3)
+
+
+def test_what_is_no_payout_has_no_payments(world: World) -> None:
+    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer["result"]
+
+    result = finish(list_payments(world.app, ListPayments(id=remark)))
+
+    assert (result.answer["payments"], result.notes) == ([], (says("not a payout"),))
+
+
+def test_a_command_prints_the_report(scenarioctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "pay.csv").write_text(f"account,amount\n{BOB},1.5\n")
+    line = (
+        "--offline",
+        "create",
+        "payout",
+        str(tmp_path / "pay.csv"),
+        "--chain",
+        "polkadot",
+        "--asset",
+        "DOT",
+    )
+    scenario = scenarioctl(*line).out.strip()
+
+    shown = scenarioctl("scenario", "payments", scenario)
+    text = scenarioctl("scenario", "payments", scenario, "--csv")
+
+    assert shown.out.split() == ["2", BOB, "1.5", "DOT", "not", "sent", "-"]
+    assert text.out.splitlines()[1] == f"2,{BOB},1.5,DOT,,polkadot,,,not sent,,"
