@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
 from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.payout_files import REREAD, reread
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.sides import outline_chain
@@ -46,9 +47,12 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     paid = " and ".join([*totals, *["other assets"] * (len(sums) > _SHOWN)])
     payments = f"{group_digits(str(count))} payment{'s' * (count != 1)}"
     facts = [Row(label="Memos", text="as remarks")] if node.form.get("memos") is True else []
+    path = one_line(node.form.get(REREAD), 200)
+    facts += [Row(label="File", text=path)] if path else []
+    anew = f", read anew from {path}" if path else ""
     return Story(
         kind="Payout",
-        sentence=f"{payments} on {chain.title or '?'}, {paid} in total" if count else "no payments yet",
+        sentence=f"{payments} on {chain.title or '?'}, {paid} in total{anew}" if count else "no payments yet",
         what=paid,
         named=f"{payments}, {paid}" if count else "payout without payments",
         chains=(chain,),
@@ -90,17 +94,21 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     chain = app.registry.find(name, field="selectedChain")
     text, memos, kind = form.get("lines"), _flag(form, "memos"), batch_kind(_flag(form, "forceBatch"))
     table = await app.runtime(chain)
+    fresh: list[PayoutLine] | None = None
+    warnings: tuple[str, ...] = ()
+    if path := form.get(REREAD):
+        fresh, warnings = await reread(app, path, chain=chain, asset=form.get("asset"))
 
     def build() -> tuple[list[PayoutLine], list[Call]]:
-        lines = read_lines(app, text, chain=chain)
+        lines = read_lines(app, text, chain=chain) if fresh is None else fresh
         return lines, build_calls(lines, table, memos=memos)
 
-    few = isinstance(text, str) and text.count("\n") <= _AT_ONCE
+    few = fresh is None and isinstance(text, str) and text.count("\n") <= _AT_ONCE
     lines, calls = build() if few else await app.aside(build)
     sums = sum_lines(lines)
     asset = next(iter(sums)) if len(sums) == 1 else None
     transaction = await draft_calls(
-        app, chain=chain, kind=kind, calls=calls, warnings=warn_of_deposits(lines, table, kind)
+        app, chain=chain, kind=kind, calls=calls, warnings=(*warnings, *warn_of_deposits(lines, table, kind))
     )
     return Drafted(
         node=node.id,
@@ -160,6 +168,8 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         text,
         memos=fields.flag("memos"),
         force=fields.flag("force_batch"),
+        path=fields.text(REREAD),
+        asset=fields.text("asset"),
     )
     return node, node
 
@@ -171,10 +181,15 @@ def draw_payout(
     *,
     memos: bool,
     force: bool,
+    path: str = "",
+    asset: str = "",
 ) -> str:
-    """Draw the box of a payout with lines that were written; return its id."""
+    """Draw the box of a payout with lines that were written; return its id.
+
+    With the *path* of a file, it is read anew for each draft, and lines without an asset have *asset*.
+    """
     form: dict[str, Any] = {"selectedChain": chain.name, "lines": text}
-    given = {"memos": memos, "forceBatch": force}
+    given = {"memos": memos, "forceBatch": force, REREAD: path, "asset": asset}
     return builder.add(BOX, form | {key: value for key, value in given.items() if value})
 
 
@@ -193,12 +208,14 @@ STEP = StepKind(
     tell=tell,
     flow=FlowKeys(
         required=("chain", "lines"),
-        optional=("memos", "force_batch"),
+        optional=("memos", "force_batch", REREAD, "asset"),
         fields={
             "selectedChain": "chain",
             "lines": "lines",
             "memos": "memos",
             "forceBatch": "force_batch",
+            REREAD: REREAD,
+            "asset": "asset",
         },
         draw=draw,
     ),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
+from scenarioctl.actions.payout_files import REREAD
 from scenarioctl.application import Application
 from scenarioctl.formats.csv_tables import write_csv
 from scenarioctl.model.checks import Amount
@@ -117,6 +118,10 @@ async def list_payments(app: Application, request: ListPayments) -> Result[Payme
 def _notes(nodes: "Sequence[Node]") -> tuple[str, ...]:
     if not nodes:
         return ("It is not a payout: it has no payout step.",)
+    if any(node.form.get(REREAD) for node in nodes):
+        return (
+            "Each draft reads the file anew. These are the lines that it had when the payout was created.",
+        )
     return ()
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Annotated, NotRequired, TypedDict
 
 from scenarioctl.actions.payout import draw_payout
+from scenarioctl.actions.payout_files import reread
 from scenarioctl.actions.payout_lines import (
     MOST,
     LineReader,
@@ -16,6 +17,7 @@ from scenarioctl.actions.payout_lines import (
 )
 from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.diagram import Diagram, read_diagram
@@ -64,6 +66,9 @@ class CreatePayout(CreationFields):
     force_batch: bool = False
     #: At most so many lines in a transaction. Default: as many as the chain takes.
     portion: Annotated[Count | None, Value("N", least=1, most=10_000, rare=True)] = None
+    #: Read this file anew each time the payout is drafted: its whole path on the machine that drafts, in a folder that
+    #: `payout_folders` in config.toml lists. Its lines have to fit into one transaction.
+    reread: Annotated[str, Value("FILE")] = ""
     #: Change this payout in place of creating one: lines that were sent stay as they are and aren't paid again, the others
     #: become those of the file.
     replace: ScenarioName = ""
@@ -116,6 +121,15 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
             app, part, told, most=most or len(part), memos=request.memos, goes_on=request.force_batch
         )
     ]
+    if request.reread:
+        if len(portions) + len(kept) != 1:
+            raise InvalidRequest(
+                field="reread",
+                value=request.reread,
+                limit=200,
+                problem=f"needs payments that fit into one transaction, and these are {len(portions)}",
+            )
+        await reread(app, request.reread, chain=lines[0].chain, asset=_asset_of(request))
     left = await read_left(app, request.sender, lines, told)
     drawn = await app.aside(_draw, kept, portions, request)
     diagram = add_labels(app, drawn if former is None else with_labels(drawn, former), request)
@@ -221,6 +235,8 @@ def _draw(
             write_lines(part),
             memos=request.memos,
             force=request.force_batch,
+            path=request.reread,
+            asset=_asset_of(request) if request.reread else "",
         )
         for part in portions
     ]
