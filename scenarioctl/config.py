@@ -159,6 +159,17 @@ class Settings:
         help="where people reach the daemon's page, for the links in notifications",
         sample='"https://scenarios.example.org"',
     )
+    registry_keys: tuple[str, ...] = _setting(
+        (),
+        help="public keys (Ed25519, in hex) that may sign what registry update installs",
+        sample='["3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"]',
+    )
+    registry_url: str = _setting(
+        "",
+        kind="address",
+        help="where registry update finds new facts about chains",
+        sample='"https://facts.example.org/registry.json"',
+    )
     log_level: str = _setting(
         "info",
         help="what the daemon logs: debug, info, warning or error",

@@ -193,6 +193,7 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
         "fees.json",
         "manifest.json",
         "operations.json",
+        "registry.json",
         "routes.json",
         "trust.json",
     }

@@ -17,6 +17,7 @@ from scenarioctl.cli.output import head_age
 from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention, new_owner
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.operations.registry_feeds import date_facts
 from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
 from scenarioctl.operations.stores import CheckStore, check_store
 from scenarioctl.server import streams
@@ -41,6 +42,7 @@ async def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
         answer = await told(app)
 
         assert answer.pop("version")
+        assert answer.pop("facts") == date_facts()
         assert answer == {
             "offline": True,
             "worker": False,

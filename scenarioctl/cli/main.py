@@ -44,6 +44,7 @@ MORE = {
     "multisig": ("multisig", "multisig", "List, approve, run and cancel the operations of multisigs."),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
+    "registry": ("registry", "registry", "Show and update the facts about chains."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "template": ("create", "template", "Count stored scenarios."),
     "version": ("about", "version", "Print the version."),

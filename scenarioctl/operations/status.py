@@ -13,6 +13,7 @@ from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.chains import shown_endpoint
 from scenarioctl.operations.job_runs import JobRow, RunOutcome, describe_jobs, duration_of, outcome_of
+from scenarioctl.operations.registry_feeds import DatedFacts, date_facts
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
@@ -149,6 +150,8 @@ class StoreStatus(TypedDict):
 
     version: str
     offline: bool
+    #: The facts about chains in force.
+    facts: DatedFacts
     #: Whether any worker runs the jobs.
     worker: bool
     #: The workers of all machines, also those that were silent for less than an hour.
@@ -197,6 +200,7 @@ async def read_store_status(app: Application) -> StoreStatus:
     return {
         "version": __version__,
         "offline": app.settings.offline,
+        "facts": date_facts(),
         "worker": await store.has_worker(),
         "workers": await describe_workers(app),
         "scenarios": recent.answer["total"],

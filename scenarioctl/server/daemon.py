@@ -37,6 +37,7 @@ from scenarioctl.server.systemd import SystemdNotifier
 #: Libraries that functions import. `tests/test_preloading.py` fails if one is missing here.
 _LIBRARIES = (
     "Crypto.Hash.keccak",
+    "Crypto.Signature.eddsa",
     "base58",
     "blake3",
     "cronsim",
