@@ -87,6 +87,8 @@ class Resources:
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
+        #: What keeps a daemon from restarting with other facts about chains that are installed; empty if none are.
+        self.waiting_facts = ""
         #: Held by the one who tells the store what its scenarios are found by.
         self.telling_words: asyncio.Lock | None = None
         #: Chain -> when its directory in the cache last changed, the newest table in it (a confirmed one if there is any), and

@@ -167,7 +167,7 @@ class Settings:
     registry_url: str = _setting(
         "",
         kind="address",
-        help="where registry update finds new facts about chains",
+        help="where registry update, and a daemon once a day, find new facts about chains",
         sample='"https://facts.example.org/registry.json"',
     )
     log_level: str = _setting(

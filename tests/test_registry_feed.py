@@ -1,11 +1,13 @@
 """A signed feed replaces the facts about chains: whole or not at all, never by an older one, and never unasked if it opens something."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,23 @@ from typing import Any
 import pytest
 from Crypto.PublicKey import ECC
 
+from scenarioctl.application import Application
 from scenarioctl.chains import fact_rows
 from scenarioctl.chains.fact_changes import compare_rows
 from scenarioctl.chains.fact_feed import install, judge, read_signed, sign
 from scenarioctl.chains.fact_rows import FILES, LIMIT, VERSION, Rows, feed_path, package_facts, read_feed
-from scenarioctl.errors import Conflict
+from scenarioctl.config import load_settings
+from scenarioctl.errors import Conflict, InvalidRequest, RequestFailed
 from scenarioctl.operations import registry_feeds
+from scenarioctl.operations.registry_feeds import update_unattended
+from scenarioctl.worker.chores import Pace
+from scenarioctl.worker.worker import Worker
 from tests.conftest import BOB, Run
+from tests.daemons import NotifySocket, daemon, wait_until
 from tests.messages import says
 from tests.serving import Serving
+from tests.test_daemon import half_sent, read_all
+from tests.web import Visit, serving
 from tools.make_feed import make_payload
 
 KEY, OTHER_KEY = ECC.generate(curve="Ed25519"), ECC.generate(curve="Ed25519")
@@ -319,7 +329,7 @@ def test_installed_facts_are_what_the_program_goes_by(update: Update, tmp_path: 
     assert (built.returncode, built.stderr) == (0, says("Polkadot", "3000000", "2000000"))
     shown = json.loads(run_anew("registry", "show", "--json").stdout)
     facts = json.loads(run_anew("status", "--offline", "--json").stdout)["facts"]
-    assert facts == {"date": "2026-11-23", "source": str(tmp_path / "feed.json")}
+    assert facts == {"date": "2026-11-23", "source": str(tmp_path / "feed.json"), "waiting": ""}
     assert (shown["version"], shown["key"], shown["age_days"] >= 0) == (VERSION + 1, public(KEY), True)
     assert (len(shown["digest"]), shown["previous"]) == (64, "")
 
@@ -364,6 +374,88 @@ def test_a_key_that_was_taken_out_of_the_settings_is_told(
     monkeypatch.setattr(registry_feeds, "installed", lambda: read_feed(feed_path()))
 
     assert scenarioctl("registry", "show").err == says("Warning", "registry_keys", KEY=public(KEY))
+
+
+def as_transfer(destination: str) -> dict[str, str]:
+    names = ("source_chain", "dest_chain", "assetid", "amount", "destination_address")
+    return dict(zip(names, ("polkadot", destination, "DOT", "1", BOB), strict=True))
+
+
+@pytest.mark.processes
+def test_a_daemon_starts_again_with_the_facts_that_are_installed(update: Update, tmp_path: Path) -> None:
+    home = Path.home()
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    listen = (
+        "--listen",
+        "127.0.0.1:0",
+        "--listen",
+        f"unix:{home}/api.sock",
+        "--worker-listen",
+        "127.0.0.1:0",
+    )
+    body = json.dumps(as_transfer("people")).encode()
+    line = ("--offline", "--config", str(config))
+    with (
+        NotifySocket(str(tmp_path / "notify")) as systemd,
+        daemon(home, *line, listen=listen, variables={"NOTIFY_SOCKET": systemd.address}) as running,
+    ):
+        systemd.heard_with("READY")
+        addresses = [line for line in running.log.splitlines() if " on " in line]
+        before = running.ask("/api/tx/transfer", as_transfer("people"))
+        with half_sent(running, "/api/tx/transfer", body) as begun:
+            assert update(feed(drop_routes("polkadot", "people")))[0] == 0
+            assert systemd.heard_with("RELOADING")
+            begun.sendall(body[len(body) // 2 :])
+            finished = read_all(begun)
+        # Not even while nobody accepts it.
+        refused = running.ask("/api/tx/transfer", as_transfer("people"))
+        built = running.ask("/api/tx/transfer", as_transfer("assetHub"))
+        systemd.heard_with("READY")
+        wait_until(lambda: running.log.count("started") == 2)
+        later = [line for line in running.log.splitlines() if " on " in line][len(addresses) :]
+
+        config.write_text("rate = 'x'")
+        assert update(feed(close_anew, version=VERSION + 2), "--yes")[0] == 0
+        running.said("restart the daemon to use them: rate 'x'")
+        config.write_text("store_pool = 3")
+        assert update(feed(version=VERSION + 3), "--yes")[0] == 0
+        running.said("restart the daemon to use them: store_pool changed")
+        wait_until(lambda: running.ask("/api/registry")[1]["waiting"] == "store_pool changed")
+        status = running.ask("/api/status")[1]["facts"]
+        # As before, so that nothing waits.
+        feed_path().unlink()
+        assert update(feed(drop_routes("polkadot", "people")))[0] == 0
+        wait_until(lambda: running.ask("/api/registry")[1]["waiting"] == "")
+        # As it was, too: nothing keeps it any more.
+        assert update(feed(close_anew, version=VERSION + 2), "--yes")[0] == 0
+        wait_until(lambda: running.ask("/api/registry")[1]["waiting"])
+        config.write_text("")
+        running.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: running.log.count("started") == 3)
+        assert running.ask("/api/registry")[1]["version"] == VERSION + 2
+        assert running.end() == 0
+
+    assert finished.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert (before[0], refused[0], built[0]) == (200, 422, 200)
+    assert (len(later), later) == (3, addresses)
+    assert status["waiting"] == "store_pool changed"
+
+
+@pytest.mark.processes
+def test_a_daemon_that_is_stopped_does_not_start_again(update: Update) -> None:
+    body = json.dumps(as_transfer("people")).encode()
+    with daemon(Path.home(), "--offline") as running:
+        with half_sent(running, "/api/tx/transfer", body) as begun:
+            assert update(feed(close_anew))[0] == 0
+            running.said("starting again")
+            running.process.send_signal(signal.SIGTERM)
+            running.said("stopping at SIGTERM")
+            begun.sendall(body[len(body) // 2 :])
+            finished = read_all(begun)
+        ended = running.process.wait(30)
+
+    assert (finished[:15], ended, running.log.count("started")) == (b"HTTP/1.1 200 OK", 0, 1)
 
 
 def install_in(data: bytes, path: Path) -> None:
@@ -449,3 +541,75 @@ def test_one_row_is_read_from_a_feed_by_its_line(tmp_path: Path, monkeypatch: py
     assert {kind: fact_rows.read_facts(kind) for kind in FILES if kind != "assets"} == {
         kind: own for kind, own in rows().items() if kind != "assets"
     }
+
+
+@asynccontextmanager
+async def offering(data: list[bytes], **settings: object) -> AsyncIterator[Application]:
+    """Serve the last of *data*, and give an application that finds it at `registry_url`."""
+
+    async def talk(visit: Visit) -> None:
+        await visit.answer(data[-1], headers="Content-Type: application/json\r\n")
+
+    async with serving(talk) as port:
+        given = {
+            "registry_url": f"http://127.0.0.1:{port}/registry.json",
+            "registry_keys": [public(KEY)],
+            "private_targets": ["127.0.0.1"],
+        }
+        async with Application(load_settings(given | settings)) as app:
+            yield app
+
+
+async def test_a_daemon_installs_what_is_stricter_and_logs_what_changed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = [feed(close_anew)]
+    async with offering(data) as app:
+        await update_unattended(app)
+        await update_unattended(app)
+        data.append(feed(set_chain("polkadot", decimals=12), version=VERSION + 2))
+        await update_unattended(app)
+
+    assert in_force() == VERSION + 1
+    assert caplog.messages == [
+        says("Version", str(VERSION + 1), "Anew"),
+        says("Version", str(VERSION + 2), "Polkadot: decimals 10 → 12", "registry update"),
+    ]
+
+
+async def test_a_daemon_refuses_a_feed_as_the_command_does() -> None:
+    async with offering([feed(close_anew, key=OTHER_KEY)]) as app:
+        with pytest.raises(InvalidRequest) as refused:
+            await update_unattended(app)
+
+    assert str(refused.value) == says("registry_keys", KEY=public(OTHER_KEY))
+    assert not feed_path().exists()
+
+
+@pytest.mark.parametrize("settings", [{"registry_url": ""}, {"offline": True}])
+async def test_nobody_is_asked_without_a_url_or_offline(settings: dict[str, object]) -> None:
+    async with offering([feed(close_anew)], **settings) as app:
+        await update_unattended(app)
+
+    assert not feed_path().exists()
+
+
+async def test_a_private_host_is_not_asked_unless_it_is_allowed() -> None:
+    async with offering([feed(close_anew)], private_targets=[]) as app:
+        with pytest.raises(RequestFailed) as refused:
+            await update_unattended(app)
+
+    assert "private_targets" in str(refused.value)
+
+
+async def test_a_worker_looks_for_newer_facts(tmp_path: Path) -> None:
+    async with offering([feed(close_anew)], store=str(tmp_path / "s.db")) as app:
+        stop = asyncio.Event()
+        worker = Worker(app, pace=Pace(first_prune=0, registry=0.1))
+        running = asyncio.create_task(worker.run(stop))
+        while not feed_path().exists():
+            await asyncio.sleep(0.02)
+        stop.set()
+        await running
+
+    assert in_force() == VERSION + 1

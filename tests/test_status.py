@@ -42,7 +42,7 @@ async def test_an_empty_store_needs_nothing(tmp_path: Path) -> None:
         answer = await told(app)
 
         assert answer.pop("version")
-        assert answer.pop("facts") == date_facts()
+        assert answer.pop("facts") == date_facts(app)
         assert answer == {
             "offline": True,
             "worker": False,

@@ -72,4 +72,4 @@ def update(source: str, yes: bool) -> None:
         ("kind", "change", "agreed"),
         ((each.kind, str(each), "yes" if each.opens else "") for each in feed.changes),
     )
-    tell(f"Version {feed.header.version} of {feed.header.date} is installed. Restart your daemons to use it.")
+    tell(f"Version {feed.header.version} of {feed.header.date} is installed. Your daemons restart to use it.")

@@ -1,6 +1,7 @@
 """Which facts about chains are in force; and getting a feed of newer ones, judging it, and installing it."""
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["show_facts"]
 
+log = logging.getLogger("scenarioctl.registry")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShowFacts:
@@ -29,6 +32,8 @@ class DatedFacts(TypedDict):
     date: str
     #: `package`, or the file or URL that they were installed from.
     source: str
+    #: What keeps the daemon from restarting with other facts that are installed; empty if none are.
+    waiting: str
 
 
 class FactsInForce(DatedFacts):
@@ -50,22 +55,22 @@ def _header_in_force() -> "FeedHeader | None":
     return feed.header if feed is not None and feed.applies else None
 
 
-def date_facts() -> DatedFacts:
+def date_facts(app: Application) -> DatedFacts:
     """Return when and where the facts in force were collected."""
     from scenarioctl.outgoing import place_of
 
-    header = _header_in_force()
+    header, waiting = _header_in_force(), app.resources.waiting_facts
     if header is None:
         day = str(date.fromisoformat(str(VERSION)[:8]))
-        return {"date": day, "source": "package"}
+        return {"date": day, "source": "package", "waiting": waiting}
     source = place_of(header.source) if "://" in header.source else header.source
-    return {"date": header.date, "source": source}
+    return {"date": header.date, "source": source, "waiting": waiting}
 
 
 async def show_facts(app: Application, request: ShowFacts) -> Result[FactsInForce]:  # noqa: ARG001 - it has no fields
     from scenarioctl.transactions.fact_ages import day_of
 
-    header, dated = _header_in_force(), date_facts()
+    header, dated = _header_in_force(), date_facts(app)
     key = "" if header is None else header.key
     keys = {each.lower().removeprefix("0x") for each in app.settings.registry_keys}
     answer: FactsInForce = {
@@ -147,3 +152,23 @@ def _read(path: str) -> bytes:
         raise InvalidRequest(
             field="from", value=path, limit=200, problem=f"cannot be read: {reason_of(error)}"
         ) from None
+
+
+async def update_unattended(app: Application) -> None:
+    """Install the feed at `registry_url` if it only makes facts stricter, and log what it changes."""
+    if not app.settings.registry_url or app.settings.offline:
+        return
+    feed = await judge_feed(app, app.settings.registry_url)
+    if feed.opening:
+        log.warning(
+            "Version %d of the facts waits for somebody to agree: %s. Run scenarioctl registry update.",
+            feed.header.version,
+            "; ".join(map(str, feed.opening[:20])),
+        )
+    elif feed.changes:
+        await asyncio.to_thread(feed.install)
+        log.warning(
+            "Version %d of the facts is installed: %s",
+            feed.header.version,
+            "; ".join(map(str, feed.changes[:20])),
+        )

@@ -200,7 +200,7 @@ async def read_store_status(app: Application) -> StoreStatus:
     return {
         "version": __version__,
         "offline": app.settings.offline,
-        "facts": date_facts(),
+        "facts": date_facts(app),
         "worker": await store.has_worker(),
         "workers": await describe_workers(app),
         "scenarios": recent.answer["total"],

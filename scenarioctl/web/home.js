@@ -102,8 +102,9 @@ function stripOf(status, chains) {
   ];
 }
 
-function factsPart({ date, source }) {
-  return h("li", {}, h("b", {}, "Facts about chains"), ` of ${date}, from ${source === "package" ? "the package" : source}`);
+function factsPart({ date, source, waiting }) {
+  return h("li", { class: waiting ? "doubt" : "" }, h("b", {}, "Facts about chains"), ` of ${date}, from ${source === "package" ? "the package" : source}`,
+    waiting && `; restart the daemon to use others that are installed: ${waiting}`);
 }
 
 function workerWords({ version, clock_offset: offset, last_seen: seen, silent, running }) {

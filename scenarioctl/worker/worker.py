@@ -15,6 +15,7 @@ from typing import Protocol
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, new_owner
+from scenarioctl.operations.registry_feeds import update_unattended
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.operations.search_words import complete_words
 from scenarioctl.worker.chores import Attempts, Counts, Pace, guard, repeat
@@ -239,6 +240,11 @@ class Worker:
             asyncio.create_task(repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)),
             asyncio.create_task(repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)),
             asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),
+            asyncio.create_task(
+                repeat(
+                    partial(update_unattended, self.app), pace.registry, sleep=sleep, first=pace.first_prune
+                )
+            ),
         ]
         try:
             await self._bell.run(stop)
