@@ -112,6 +112,13 @@ def test_an_asset_of_unknown_decimals_goes_by_its_raw_amount(scenarioctl: Run) -
     assert built.err.startswith("amount 5000raw = 5000 smallest units of 87654321 (5000 raw)\n")
 
 
+@pytest.mark.parametrize("amount", ["max - 10 DOT", "25 %", "min(max, 5 DOT)"])
+def test_a_formula_is_told_where_it_may_stand(scenarioctl: Run, amount: str) -> None:
+    refused = scenarioctl("--offline", "tx", "transfer", *options({**STORED, "amount": amount}))
+
+    assert (refused.code, refused.err) == (2, says("amount", amount, "formula", "flow file", "1.5"))
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

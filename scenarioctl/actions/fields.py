@@ -1,9 +1,16 @@
 """The fields of a request, of a flow file's step, or of a form: one parser for chains, assets, amounts and accounts."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import (
+    Filled,
+    has_placeholder,
+    is_placeholder,
+    replace_each,
+    require_filled,
+)
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.model.amounts import (
     RAW,
@@ -17,6 +24,14 @@ from scenarioctl.model.amounts import (
     to_whole,
 )
 from scenarioctl.model.diagram import name_of
+from scenarioctl.model.formulas import (
+    MAXIMUM,
+    OPEN,
+    check_template,
+    is_formula,
+    split_amount,
+    work_out,
+)
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -106,13 +121,20 @@ class Fields:
         beside = symbol if isinstance(symbol, str) else ""
         return app.assets.find(chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final)
 
-    def amount(self, key: str, asset: "Asset") -> tuple[str, int]:
-        """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit."""
+    def amount(self, key: str, asset: "Asset", *, maximum: int | None = None) -> tuple[str, int]:
+        """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit.
+
+        A form may have a formula, in which *maximum* is what the sender can send, raw.
+        """
         field, value = self.name(key), self._given(key, "whole tokens, like 1.5")
         if not self._final:
             return read_tokens(value, asset, field)
-        # A form is no place to guess in: what fills it may be somebody else's data.
-        return _scale(parse_number(value, field=field), asset, field, value)
+        return _read_form_amount(value, asset, field, maximum)
+
+    def formula(self, key: str) -> str:
+        """Return the formula of an amount that its author wrote; empty if it is a number."""
+        value = self.get(key)
+        return value if _is_formula(value) else ""
 
     def account(self, key: str, chain: "Chain") -> tuple[str, bytes]:
         """Return an address as it was written, and the account on *chain* that it names."""
@@ -135,7 +157,10 @@ class Fields:
     def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
         """Return whole tokens as text, and in the smallest unit; None where a placeholder has to come first."""
         value = self.get(key)
-        if isinstance(value, str) and has_placeholder(value):
+        if isinstance(value, str) and (has_placeholder(value) or _is_formula(value)):
+            if not is_placeholder(value):
+                unit = (lambda _: 1) if isinstance(asset, str) else units_of(asset, self.name(key), value)
+                check_template(replace_each(value, OPEN), field=self.name(key), unit=unit)
             return value, None
         if isinstance(asset, str):
             field, typed = self.name(key), parse_typed(value, field=self.name(key), spell=_spell_bare)
@@ -163,16 +188,19 @@ class Fields:
         return value
 
 
-#: The amount that stands for all that can be sent.
-MAXIMUM = "max"
-
-
 def is_maximum(value: object) -> bool:
     return isinstance(value, str) and value.strip().lower() == MAXIMUM
 
 
 def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5 DOT`, `15000000000raw`."""
+    if _is_formula(value) and not is_maximum(value):
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem="is a formula, which only the amount of a step can be: write it in a flow file",
+            expected="an amount like 1.5",
+        )
     typed = parse_typed(value, field=field, spell=lambda reading: _spell_tokens(reading, asset))
     if typed.is_raw:
         raw = parse_raw(str(typed.number), field=field)
@@ -185,6 +213,56 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
             field=field, value=value, problem=f"is more {asset.display_name} than can exist: check its digits"
         )
     return tokens, raw
+
+
+def _is_formula(value: object) -> TypeGuard[str]:
+    """Return whether *value* is a formula that its author wrote: data brings an amount, and no formula."""
+    return isinstance(value, str) and not isinstance(value, Filled) and is_formula(value)
+
+
+def _read_form_amount(value: object, asset: "Asset", field: str, maximum: int | None) -> tuple[str, int]:
+    # A form is no place to guess in: what fills it may be somebody else's data.
+    decimals = known_decimals(asset, field, value)
+    if _is_formula(value):
+        raw = work_out(
+            value, field=field, unit=units_of(asset, field, value), decimals=decimals, maximum=maximum
+        )
+        return to_whole(raw, decimals), raw
+    digits, unit = (split_amount(value) if isinstance(value, str) else None) or (value, "")
+    if unit.lower() == RAW:
+        raw = parse_raw(digits, field=field)
+        return to_whole(raw, decimals), raw
+    if unit:
+        units_of(asset, field, value)(unit)
+    return _scale(parse_number(digits, field=field), asset, field, value)
+
+
+def units_of(asset: "Asset", field: str, value: object) -> Callable[[str], int]:
+    """Return what tells how many smallest units of *asset* one of a unit has."""
+
+    def smallest(unit: str) -> int:
+        if unit.lower() == RAW:
+            return 1
+        if _is_unit_of(unit, asset):
+            return int(10 ** known_decimals(asset, field, value))
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem=f"is in {unit}, but the asset is {asset.display_name}",
+            expected=f"{asset.own_symbol} or {RAW}" if asset.own_symbol else RAW,
+        )
+
+    return smallest
+
+
+def note_worked_out(given: str, raw: int, asset: "Asset", maximum: int | None) -> str:
+    """Return the note that says what a formula came to."""
+    if maximum is None:
+        return f"amount {given.strip()} is {asset.amount(raw)}"
+    most = asset.amount(maximum)
+    if re.fullmatch(r"[\d.\s]+%", given.strip(), re.ASCII):
+        return f"{given.strip()} of {most} is {asset.amount(raw)}"
+    return f"amount {given.strip()} is {asset.amount(raw)}, where max is {most}"
 
 
 def read_raw(value: object, asset: "Asset", field: str) -> int:

@@ -307,6 +307,11 @@ def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
     return _replace(text, write)
 
 
+def replace_each(text: str, written: str) -> str:
+    """Return *text* with *written* in place of each placeholder."""
+    return _replace(text, lambda _: written).replace("\u200b", "").replace("\ufeff", "")
+
+
 def display(text: str) -> str:
     """Return *text* with the editor's placeholders written as `{{ path }}`."""
     return _replace(text, lambda placeholder: f"{{{{ {placeholder.shown} }}}}").strip(_INVISIBLE)

@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import (
+    Data,
+    Encoder,
+    Filled,
+    Unfillable,
+    has_placeholder,
+    is_placeholder,
+    require_filled,
+)
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.formulas import split_amount
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -67,6 +77,30 @@ def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
         if symbol and app.assets.find(chain, symbol) == asset:
             return symbol
     return asset.id
+
+
+class _AmountEncoder(Encoder):
+    """Writes data into an amount: one amount with or without a unit, and no formula of its own."""
+
+    def write(self, value: Any, following: str) -> str:
+        text = super().write(value, following)
+        if split_amount(text) is None:
+            raise Unfillable("would be filled in with text that is not one amount, like 1.5 or 1.5 DOT")
+        # The digits around it belong to other numbers; no number goes on with `raw`.
+        return f" {text}" if following in ("r", "R") else f" {text} "
+
+
+def fill_action(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return *form* with its placeholders replaced; in a formula of the amount, data is one amount."""
+    filled: dict[str, Any] = fill_any(dict(form), data)
+    amount = form_sides(form)[1].get("amount", "")
+    if isinstance(amount, str) and has_placeholder(amount) and not is_placeholder(amount):
+        written = fill_any(amount, data, encoder=_AmountEncoder)
+        # What was filled in is an amount now; the formula around it is its author's.
+        filled["actionData"]["source"]["amount"] = (
+            " ".join(written.split()) if isinstance(written, Filled) else written
+        )
+    return filled
 
 
 def action_data(node: Node) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ class SideText(NamedTuple):
     @property
     def said(self) -> str:
         """The same in a sentence, with `?` for what is missing."""
-        return f"{self.amount} {self.asset.full}"
+        return _beside(self.amount, self.asset.full)
 
     @property
     def full_tokens(self) -> str:
@@ -231,7 +231,14 @@ def known(text: str) -> str:
 
 
 def _join(amount: str, symbol: str) -> str:
-    return f"{known(amount)} {known(symbol)}".strip()
+    return _beside(known(amount), known(symbol)).strip()
+
+
+def _beside(amount: str, symbol: str) -> str:
+    if symbol and f" {symbol}" in amount:
+        # A formula names its asset itself.
+        return amount
+    return f"{amount}{' of' * amount.endswith('%')} {symbol}"
 
 
 def group_digits(amount: str) -> str:

@@ -2,15 +2,23 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
-from scenarioctl.actions.fields import Fields, read_raw, read_tokens
+from scenarioctl.actions.fields import Fields, note_worked_out, read_raw, read_tokens
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
+from scenarioctl.actions.sides import (
+    action_data,
+    asset_key,
+    fill_action,
+    form_sides,
+    outline_source,
+    read_sides,
+)
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.story import (
     AssetText,
@@ -27,6 +35,7 @@ from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.formulas import needs_maximum
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -116,6 +125,9 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         route=read_route(require_filled(options.get("route"), field="route"), "route"),
         sender=sender,
     )
+    if formula := source.formula("amount"):
+        note = note_worked_out(formula, raw, asset_in, None)
+        transaction = replace(transaction, notes=(note, *transaction.notes))
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
@@ -142,7 +154,7 @@ def _carried(call: "Call", asset_out: "Asset") -> dict[str, str] | None:
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     """Return *form* with its placeholders replaced; in a route that is text, data is one name and brings no hops of its own."""
-    filled: dict[str, Any] = fill_any(dict(form), data)
+    filled = dict(fill_action(form, data))
     options = form.get("actionData")
     route = options.get("route") if isinstance(options, dict) else None
     if isinstance(route, str):
@@ -169,6 +181,14 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         with fields.checking():
             check_pair(asset_in, asset_out, fields.name("assetout"))
     amount = fields.open_amount("amount", asset_in)[0]
+    if needs_maximum(amount):
+        with fields.checking():
+            raise InvalidRequest(
+                field=fields.name("amount"),
+                value=amount,
+                problem="is of what the sender can send, which only a transfer asks for",
+                expected="an amount, or data of an earlier step like {{ query.data.free }}raw",
+            )
     source, target, options = (chain, asset_in), (chain, asset_out), _options(fields, asset_out)
     return draw_action(builder, "swap", source, target, options, amount=amount, start=start)
 

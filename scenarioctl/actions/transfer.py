@@ -8,21 +8,30 @@ from typing import TYPE_CHECKING, Any, Literal
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
-    MAXIMUM,
     Fields,
+    is_maximum,
     known_decimals,
     note_native,
+    note_worked_out,
     read_remote_fee_asset,
     read_xcm_version,
 )
 from scenarioctl.actions.placeholders import WaitsForData, has_placeholder, require_filled
-from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
+from scenarioctl.actions.sides import (
+    action_data,
+    asset_key,
+    fill_action,
+    form_sides,
+    outline_source,
+    read_sides,
+)
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, account_row, known, name_chain, one_line, side_texts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.formulas import MAXIMUM, needs_maximum
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 
@@ -82,7 +91,8 @@ def _receiver(diagram: Diagram, node: Node) -> str:
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
-    parsed = _parse_node(app, diagram, node)
+    view = app.acting_as(app.acting or diagram.acting)
+    parsed = await _with_amount(view, _parse_node(app, diagram, node), sender, place="source")
     transfer = parsed.complete()
     source, destination = transfer.source, transfer.destination
     return Drafted(
@@ -161,6 +171,8 @@ class ParsedTransfer:
     allow_death: bool = False
     #: It is built also if too little arrives to be held there.
     accept_loss: bool = False
+    #: Whose balance `max` and shares are of; empty: the account that the transaction is drafted for.
+    holder: str = ""
     notes: tuple[str, ...] = ()
     #: How many endpoints told its amount, 1 or 2; 0 if no node did.
     asked: Literal[0, 1, 2] = 0
@@ -223,8 +235,20 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         remote_fee_asset=remote_fee_asset,
         allow_death=allow_death,
         accept_loss=fields.flag("accept_loss"),
+        holder=_read_holder(fields, source),
         notes=notes,
     )
+
+
+def _read_holder(fields: Fields, source: "Chain") -> str:
+    """Return the sender as it was written; empty if none is given."""
+
+    def parse(value: Any, field: str) -> str:
+        source.account_format.parse(value, field=field)
+        return str(value)
+
+    given = fields.get("sender")
+    return (fields.open("sender", parse) or "") if given not in (None, "") else ""
 
 
 def _check_confirmation(fields: Fields, address: str, account: bytes | None, *, confirmed: bool) -> None:
@@ -256,7 +280,9 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
     chain, destination = source.chain(app, "chain"), target.chain(app, "chain")
     asset = source.asset(app, chain, "assetId")
     _check_target_asset(app, asset, source, target, destination)
-    amount, raw = source.amount("amount", asset)
+    # What the sender can send is asked for once the rest is known.
+    formula = source.formula("amount")
+    amount, raw = (formula, None) if formula else source.amount("amount", asset)
     address, account = target.account("address", destination)
     confirmed = _confirms(node, destination, account)
     check_receiver(
@@ -281,6 +307,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         remote_fee_asset=pays,
         allow_death=_read_flag(node, "allowDeath"),
         accept_loss=_read_flag(node, "acceptLoss"),
+        holder=require_filled(action_data(node).get("sender") or "", field="sender"),
         notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
 
@@ -289,8 +316,45 @@ async def draft_parsed(
     app: "Application", transfer: ParsedTransfer, sender: bytes | None = None
 ) -> "UnsignedTransaction":
     """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
+    transfer = await _with_amount(app, transfer, sender)
     transaction = await draft_transfer(app, transfer.complete(), sender=sender)
     return replace(transaction, notes=(*transaction.notes, *transfer.notes))
+
+
+async def _with_amount(
+    app: "Application", transfer: ParsedTransfer, sender: bytes | None, *, place: str = ""
+) -> ParsedTransfer:
+    """Return *transfer* with what the formula of its amount comes to now; others as they are.
+
+    `max` and shares are of the account that *app* acts for, of the step's own `sender`, or of *sender*.
+    """
+    asset, given = transfer.asset, transfer.amount
+    if (
+        transfer.raw is not None
+        or isinstance(asset, str)
+        or transfer.account is None
+        or has_placeholder(given)
+    ):
+        return transfer
+    fields = Fields({"amount": given}, place, final=True)
+    if not needs_maximum(given):
+        amount, raw = fields.amount("amount", asset)
+        note = note_worked_out(given, raw, asset, None)
+        return replace(transfer, amount=amount, raw=raw, notes=(note, *transfer.notes))
+    if app.acting is None and transfer.holder:
+        sender = transfer.source.account_format.parse(transfer.holder, field="sender")
+    if app.acting is None and sender is None:
+        raise InvalidRequest(
+            field=fields.name("amount"),
+            value=given,
+            problem="depends on whose balance it is",
+            expected="the step's sender (sender), or a scenario that acts as an account (as)",
+        )
+    found = await maximum_of(app, replace(transfer, raw=1).complete(), sender or b"")
+    amount, raw = fields.amount("amount", asset, maximum=found.amount)
+    note = found.note if is_maximum(given) else note_worked_out(given, raw, asset, found.amount)
+    notes = (*replace(found, note=note).notes, *transfer.notes)
+    return replace(transfer, amount=amount, raw=raw, notes=notes, asked=found.asked)
 
 
 async def maximize(
@@ -369,6 +433,8 @@ def _options(transfer: ParsedTransfer) -> dict[str, Any]:
         kept["allowDeath"] = True
     if transfer.accept_loss:
         kept["acceptLoss"] = True
+    if transfer.holder and transfer.raw is None:
+        kept["sender"] = transfer.holder
     return kept
 
 
@@ -421,7 +487,7 @@ STEP = StepKind(
     tell=tell,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
-        optional=("yes", "xcm_version", "remote_fee_asset", "allow_death", "accept_loss"),
+        optional=("yes", "sender", "xcm_version", "remote_fee_asset", "allow_death", "accept_loss"),
         fields={
             "source.chain": "source_chain",
             "source.assetId": "assetid",
@@ -429,6 +495,7 @@ STEP = StepKind(
             "target.chain": "dest_chain",
             "target.address": "destination_address",
             "amount": "amount",
+            "sender": "sender",
         },
         draw=draw,
         read=read_keys,
@@ -436,4 +503,5 @@ STEP = StepKind(
     tx_type=TX_TYPE,
     outline=outline_source,
     draft=draft,
+    fill=fill_action,
 )

@@ -59,7 +59,8 @@ function write(fields, values) {
   return written;
 }
 
-const AMOUNT = { kind: "amount", hint: "In whole tokens, for example 1.5", inputmode: "decimal" };
+const AMOUNT = { kind: "amount", hint: "In whole tokens, for example 1.5. Each draft works out a formula: 2 * 1.5 DOT", inputmode: "decimal" };
+const SHARE = "In whole tokens, for example 1.5. Each draft works out a formula of the sender’s balance: max - 10 DOT, 25 %";
 const ITEM = [
   { key: "chain", label: "Chain", kind: "chain" },
   { key: "pallet_name", label: "Pallet", kind: "pallet", of: "chain" },
@@ -75,8 +76,9 @@ const TYPES = {
       { key: "source_chain", label: "Source chain", kind: "chain" },
       { key: "dest_chain", label: "Destination chain", kind: "chain" },
       { key: "assetid", label: "Asset", kind: "asset", of: "source_chain", required: true },
-      { key: "amount", label: "Amount", ...AMOUNT, required: true, balance: true, maximum: true, quote: true },
+      { key: "amount", label: "Amount", ...AMOUNT, hint: SHARE, required: true, balance: true, maximum: true, quote: true },
       { key: "destination_address", label: "Receiver", kind: "address", hint: "SS58 address or 0x public key on the destination chain.", required: true },
+      { key: "sender", label: "Sender", kind: "address", hint: "Whose balance a formula is of. Not needed if the scenario acts as an account.", more: true },
       { key: "remote_fee_asset", label: "Asset that pays on the destination", kind: "asset", of: "source_chain", none: "The asset that is sent", more: true, hint: "A little of it goes along and pays for execution on the destination. The destination is asked how much. What is left is the receiver's." },
       { key: "allow_death", label: "Let the transfer close the sender's account", kind: "flag", more: true, hint: "Only within a chain." },
       { key: "accept_loss", label: "Send it also if so little arrives that it is lost", kind: "flag", more: true },

@@ -1,0 +1,253 @@
+"""Formulas of amounts: `max - 10 DOT`, `25 %`, `min(max, 5 DOT)`.  Worked out in exact fractions, never float; nothing else can be run."""
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import RAW, U128_MAX, parse_number
+
+#: The amount that stands for all that can be sent.
+MAXIMUM = "max"
+#: Stands in a template for data that a run fills in.
+OPEN = "?"
+#: Characters of a formula, and brackets within brackets.
+_LONGEST, _DEEPEST = 200, 20
+
+_DIGITS = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+_UNIT = r"(?!0[xX]|(?:and|or)\b)[^\W\d_][\w.]*"
+_AMOUNT = re.compile(rf"\s*({_DIGITS})\s*({_UNIT})?\s*", re.ASCII)
+#: A number with or without a unit, a word, or a sign.
+TOKEN = rf"\s*(?:(?P<number>{_DIGITS}|\?)(?:\s*(?P<unit>%|{_UNIT}))?|(?P<word>[^\W\d_][\w.]*)|(?P<mark>[-+*/(),]))"
+_TOKEN = re.compile(TOKEN)
+#: What only a formula has: a sign between two values, a function, a share, or `max`.
+_SIGNS = re.compile(r"[\w.)%]\s*[-+*/]|^\s*max\b|\bm(?:in|ax)\s*\(|[0-9?]\s*%|\(", re.IGNORECASE)
+_EXPECTED = "an amount like 1.5 DOT, max - 10 DOT, 25 % or min(max, 5 DOT)"
+
+#: Whether a value is of an asset, a plain number, or not known before a run.
+Kind = Literal["amount", "number", "open"]
+
+
+class Value(NamedTuple):
+    """What a part of a formula comes to: an amount in the smallest unit, or a plain number."""
+
+    number: Fraction
+    kind: Kind
+
+
+def split_amount(text: str) -> tuple[str, str] | None:
+    """Return the digits and the unit of *text* if it is one amount and nothing else: `1.5`, `1.5 DOT`, `15000000000raw`."""
+    match = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
+    return None if match is None else (match[1], match[2] or "")
+
+
+def is_formula(text: str) -> bool:
+    """Return whether *text* is more than one number or amount."""
+    return _AMOUNT.fullmatch(text) is None and _SIGNS.search(text) is not None
+
+
+def needs_maximum(text: str) -> bool:
+    """Return whether what the formula *text* comes to depends on what the sender can send."""
+    return any(match["unit"] == "%" or _is_word(match, MAXIMUM) for match in _TOKEN.finditer(text))
+
+
+def work_out(
+    text: str,
+    *,
+    field: str,
+    unit: Callable[[str], int],
+    decimals: int,
+    maximum: int | None = None,
+) -> int:
+    """Return what *text* comes to in the smallest unit, rounded down.
+
+    *unit* returns how many smallest units one of a unit has, and raises for a unit of another asset; *maximum* is what `max`
+    stands for. InvalidRequest if it can't be read, mixes numbers and amounts, or comes to nothing.
+    """
+    value = FormulaReader(text, field, unit, maximum).read()
+    raw = int(value.number // 1) if value.kind != "number" else int(value.number * 10**decimals // 1)
+    if raw > U128_MAX:
+        raise InvalidRequest(
+            field=field, value=text, problem="is more than any chain can hold (2^128 - 1 smallest units)"
+        )
+    if raw <= 0:
+        raise InvalidRequest(
+            field=field,
+            value=text,
+            problem=f"comes to {raw}{RAW}" if raw else "comes to nothing",
+            expected="more than zero",
+        )
+    return raw
+
+
+def check_template(text: str, *, field: str, unit: Callable[[str], int]) -> None:
+    """Refuse a formula that no run could work out; *text* has `?` in place of each placeholder."""
+    FormulaReader(text, field, unit, None, is_template=True).read()
+
+
+def _is_word(match: "re.Match[str]", word: str) -> bool:
+    return (match["word"] or "").lower() == word
+
+
+class FormulaReader:
+    """Reads a formula from left to right, and works it out."""
+
+    tokens, expected, longest = _TOKEN, _EXPECTED, _LONGEST
+
+    def __init__(
+        self,
+        text: str,
+        field: str,
+        unit: Callable[[str], int],
+        maximum: int | None,
+        *,
+        is_template: bool = False,
+    ) -> None:
+        self._text, self._field, self._unit = text, field, unit
+        self._maximum, self._is_template = maximum, is_template
+        if len(text) > self.longest:
+            raise self._wrong("is too long", f"at most {self.longest} characters")
+        self._tokens = self._split()
+        self._at = self._depth = 0
+
+    def read(self) -> Value:
+        value = self._sum()
+        self._finish()
+        return value
+
+    def _finish(self) -> None:
+        if self._at < len(self._tokens):
+            raise self._wrong(
+                f"has {shorten(self._tokens[self._at][0].strip())} where a sign or the end should be"
+            )
+
+    def _split(self) -> "list[re.Match[str]]":
+        tokens, at, end = [], 0, len(self._text.rstrip())
+        while at < end:
+            match = self.tokens.match(self._text, at)
+            if match is None or (match["number"] == OPEN and not self._is_template):
+                raise self._wrong(f"can't be read at {shorten(self._text[at:end].strip())}")
+            tokens.append(match)
+            at = match.end()
+        return tokens
+
+    def _wrong(self, problem: str, expected: str = "") -> InvalidRequest:
+        return InvalidRequest(
+            field=self._field, value=self._text, problem=problem, expected=expected or self.expected
+        )
+
+    def _mark(self, *marks: str) -> str:
+        """Return the next token if it is one of *marks*, and pass it; else return empty."""
+        mark = self._tokens[self._at]["mark"] if self._at < len(self._tokens) else None
+        if mark is None or mark not in marks:
+            return ""
+        self._at += 1
+        return mark
+
+    def _expect(self, mark: str) -> None:
+        if not self._mark(mark):
+            raise self._wrong(f"lacks a {mark!r}")
+
+    def _sum(self) -> Value:
+        value = self._product()
+        while sign := self._mark("+", "-"):
+            other = self._product()
+            kind = self._common(value, other)
+            number = value.number + other.number if sign == "+" else value.number - other.number
+            value = Value(number, kind)
+        return value
+
+    def _product(self) -> Value:
+        value = self._value()
+        while sign := self._mark("*", "/"):
+            value = self._times(value, sign, self._value())
+        return value
+
+    def _times(self, one: Value, sign: str, other: Value) -> Value:
+        if sign == "/":
+            if other.kind == "amount":
+                raise self._wrong("divides by an amount", "a number there, like max / 2")
+            if not other.number:
+                raise self._wrong("divides by zero")
+            other = Value(1 / other.number, other.kind)
+        elif one.kind == other.kind == "amount":
+            raise self._wrong("multiplies two amounts", "a number and an amount, like 2 * 5 DOT")
+        kinds = {one.kind, other.kind}
+        kind: Kind = "amount" if "amount" in kinds else "open" if "open" in kinds else "number"
+        return Value(one.number * other.number, kind)
+
+    def _common(self, one: Value, other: Value) -> Kind:
+        """Return the kind of two values that are added or compared."""
+        if "open" in (one.kind, other.kind):
+            return one.kind if other.kind == "open" else other.kind
+        if one.kind != other.kind:
+            raise self._wrong(
+                "has a number without a unit beside an amount", "a unit there, like 10 DOT or 10raw"
+            )
+        return one.kind
+
+    def _value(self) -> Value:
+        if self._at == len(self._tokens):
+            raise self._wrong("ends where a value should be")
+        if self._mark("("):
+            return self._within(self._sum)
+        token = self._tokens[self._at]
+        self._at += 1
+        if (
+            token["mark"] == "-"
+            and self._at < len(self._tokens)
+            and self._tokens[self._at]["number"] is not None
+        ):
+            value = self._value()
+            return Value(-value.number, value.kind)
+        if token["number"] is not None:
+            return self._number(token["number"], token["unit"] or "")
+        if _is_word(token, "min") and self._mark("("):
+            return self._within(self._least)
+        if _is_word(token, MAXIMUM):
+            return Value(Fraction(self._greatest()), "amount")
+        raise self._wrong(f"has {shorten(token[0].strip())} where a value should be")
+
+    def _within(self, read: Callable[[], Value]) -> Value:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._wrong("has too many brackets", f"at most {_DEEPEST} within each other")
+        value = read()
+        self._expect(")")
+        self._depth -= 1
+        return value
+
+    def _least(self) -> Value:
+        value = self._sum()
+        self._expect(",")
+        while True:
+            other = self._sum()
+            value = Value(min(value.number, other.number), self._common(value, other))
+            if not self._mark(","):
+                return value
+
+    def _number(self, digits: str, unit: str) -> Value:
+        if digits == OPEN:
+            number = Fraction(1)
+        else:
+            parsed = parse_number(digits, field=self._field, zero=True, expected=_EXPECTED)
+            if parsed and parsed.adjusted() < -60:
+                raise self._wrong("has more decimals than any asset")
+            number = Fraction(parsed)
+        if unit == "%":
+            if number > 100:
+                raise self._wrong("is more than 100 %", "a share of what can be sent, like 25 %")
+            return Value(number * self._greatest() / 100, "amount")
+        if unit:
+            return Value(number * self._unit(unit), "amount")
+        return Value(number, "open" if digits == OPEN else "number")
+
+    def _greatest(self) -> int:
+        if self._maximum is not None:
+            return self._maximum
+        if not self._is_template:
+            raise self._wrong(
+                "depends on what the sender can send, which isn't known here", "an amount like 1.5 DOT"
+            )
+        return 1
