@@ -630,7 +630,7 @@ def test_what_cannot_run_is_imported_and_listed_by_show(scenarioctl: Run, tmp_pa
         {
             "node": "a",
             "problem": "unknown node type 'teleporter', skipped in runs; expected one of: "
-            "chain, payout, chainQuery, chainTx, http, webhook, delay, action",
+            "chain, payout, chainQuery, chainTx, condition, http, webhook, delay, action",
         },
         {"node": "b", "problem": "the Remark has no text, expected it in actionData.source.target"},
     ]

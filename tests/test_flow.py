@@ -79,6 +79,7 @@ body = { amount = 1.50, to = ["a"] }
 """,
     "webhook": 'type = "webhook"\nname = "payments"\n',
     "delay": 'type = "delay"\nseconds = 0.5\n',
+    "condition": 'type = "condition"\nwhen = "{{ http.status }} = 200"\nelse = "end"\n',
 }
 
 
@@ -229,6 +230,7 @@ def test_a_swap_keeps_what_bounds_and_routes_it(app: Application) -> None:
         ),
         ("webhook", "webhook_000001", {"webhookName": "payments", "uuid": UUID}),
         ("delay", "delay_000001", {"seconds": "0.5"}),
+        ("condition", "condition_000001", {"when": "{{ http.status }} = 200", "otherwise": "end"}),
     ],
 )
 def test_each_kind_of_step_gets_the_editors_form(
@@ -244,11 +246,12 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
 
     assert summarise(read_diagram(document)) == (
         "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > query(hydraDx) > "
-        "tx(polkadot) > http > webhook > delay"
+        "tx(polkadot) > http > webhook > delay > condition"
     )
     # The webhook comes after it.
     assert [problem.sentence for problem in finish(find_problems(app, read_diagram(document)))] == [
         says("methodInput", "address"),
+        says("when", "http.status"),
     ]
 
 

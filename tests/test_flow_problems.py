@@ -97,6 +97,10 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "webhook": (WEBHOOK | {"name": "", "uuid": "x", "timeout": "x"}, ["name", "uuid", "timeout"]),
     "delay": ({"type": "delay", "seconds": "soon"}, ["seconds"]),
+    "condition": (
+        {"type": "condition", "when": "1 <", "else": "stop", "asset": "DOT"},
+        ["else", "chain", "when"],
+    ),
 }
 
 

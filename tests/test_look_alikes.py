@@ -29,6 +29,7 @@ PACKAGE = Path(scenarioctl.__file__).parent
 #: Where a symbol is written into a diagram, which is data, or read from one.
 DATA = (
     "actions/chain.py",
+    "actions/condition.py",
     "actions/transfer.py",
     "actions/swap.py",
     "actions/story.py",

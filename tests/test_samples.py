@@ -183,7 +183,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "assetHub polkadot",
         {
             "chainQuery_h00005": "unknown node type 'telegram', skipped in runs; "
-            "expected one of: chain, payout, chainQuery, chainTx, http, webhook, delay, action"
+            "expected one of: chain, payout, chainQuery, chainTx, condition, http, webhook, delay, action"
         },
         "System.remark  0 0 assetHub assetHub",
     ),

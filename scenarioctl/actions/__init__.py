@@ -24,6 +24,7 @@ STEPS = {
     "payout": ".payout",
     "chainQuery": ".chain_query",
     "chainTx": ".chain_tx",
+    "condition": ".condition",
     "http": ".http",
     "webhook": ".webhook",
     "delay": ".delay",

@@ -100,6 +100,9 @@ class Run:
         self._said = 0
         #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
+        #: Node -> the condition because of which it is skipped; one that isn't met maps to itself.  And the one that ended the run.
+        self._unmet: dict[str, str] = {}
+        self._ended = ""
         self._several = False
         #: Name of a swap's data or node id of a swap -> the node of the swap, if it failed.
         self._lost: dict[str, str] = {}
@@ -133,9 +136,15 @@ class Run:
             stopper = next(
                 (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
             )
+            unmet = self._ended or next(
+                (self._unmet[name] for name in before.get(node.id, ()) if name in self._unmet), ""
+            )
             if stopper:
                 self._stopped[node.id] = stopper
                 await self._leave_out(node, stopper)
+            elif unmet:
+                self._unmet[node.id] = unmet
+                self._pass_over(node, f"{shorten(unmet)} isn't met")
             else:
                 self.wait = await self._take(filled, node)
                 if self.wait is not None:
@@ -161,6 +170,8 @@ class Run:
             "failure": self.failure,
             "stopped": self._stopped,
             "lost": self._lost,
+            "unmet": self._unmet,
+            "ended": self._ended,
             "drafted": self._made,
         }
 
@@ -184,12 +195,24 @@ class Run:
         self._began = saved.get("began", 0)
         self.failure = saved["failure"]
         self._stopped, self._lost = dict(saved["stopped"]), dict(saved["lost"])
+        self._unmet, self._ended = dict(saved.get("unmet", {})), saved.get("ended", "")
         self._drafted = saved["drafted"]
 
     @property
     def _made(self) -> int:
         """How many transactions it has drafted."""
         return self._drafted + sum(draft.spec_version is not None for draft in self.drafts)
+
+    @property
+    def now(self) -> int:
+        """The time of its clock, in nanoseconds since 1970."""
+        return self._clock()
+
+    def leave_behind(self, node: Node, *, everything: bool) -> None:
+        """Take no step behind *node*, a condition that isn't met; or with *everything*, none at all any more."""
+        self._unmet[node.id] = node.id
+        if everything:
+            self._ended = node.id
 
     def say(self, line: str) -> None:
         """Add a line to the log."""
@@ -204,7 +227,11 @@ class Run:
 
     def failure_line(self, failure: str) -> str:
         """Return the log line for a failed run, with the number of drafts that are missing."""
-        missing = self._drafting - self._made
+        unwanted = sum(
+            (step := find_step(node)) is not None and step.draft is not None and node.id in self._unmet
+            for node in self._diagram.nodes
+        )
+        missing = self._drafting - self._made - unwanted
         share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
         return f"{RUN_FAILED}: {share}{failure.removeprefix(f'{NO_TRANSACTION}: ')}"
 
@@ -358,15 +385,20 @@ class Run:
         which = f"node {shorten(node.id)}: " if self._several else ""
         self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 
-    async def _leave_out(self, node: Node, stopper: str) -> None:
-        """Log that a step is skipped, and what is wrong with it even so."""
+    def _pass_over(self, node: Node, why: str) -> "StepKind | None":
+        """Log that a step is skipped, and return its kind; None if it does nothing in a run."""
         step = find_step(node)
         if step is None or (step.draft is None and step.run is None):
-            return
+            return None
         self._said = len(self.lines)
-        self.say(f"{_named(node)} was skipped because {shorten(stopper)} failed")
+        self.say(f"{_named(node)} was skipped because {why}")
         self._skip(node)
-        if not step.tx_type:
+        return step
+
+    async def _leave_out(self, node: Node, stopper: str) -> None:
+        """Log that a step is skipped, and what is wrong with it even so."""
+        step = self._pass_over(node, f"{shorten(stopper)} failed")
+        if step is None or not step.tx_type:
             return
         try:
             if step.draft is not None:

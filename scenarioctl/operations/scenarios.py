@@ -49,6 +49,7 @@ from scenarioctl.operations.stored_diagrams import (
     read_blob,
     store_as,
     store_new,
+    warn_of_conditions,
 )
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import check_id
@@ -180,7 +181,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     return Result(
         answer={"result": result, **check},
         notes=notes,
-        warnings=(*transaction.warnings, *written.warnings),
+        warnings=(*warn_of_conditions(diagram), *transaction.warnings, *written.warnings),
     )
 
 

@@ -36,6 +36,16 @@ async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False
     return confirm_receivers(diagram) if yes else diagram
 
 
+def warn_of_conditions(diagram: Diagram) -> tuple[str, ...]:
+    """Return the warning that what is built of *diagram* doesn't depend on its conditions, if it has any."""
+    from scenarioctl.actions import find_step
+
+    steps = map(find_step, diagram.nodes)
+    if all(step is None or step.name != "condition" for step in steps):
+        return ()
+    return ("The condition in this scenario was not asked: only a run or a job does that.",)
+
+
 async def open_stored(app: Application, scenario_id: str) -> Diagram:
     """Return the diagram of a stored scenario as it is."""
     stored = await app.store.get_scenario(scenario_id)

@@ -188,7 +188,7 @@ async def _act(app: Application, unsigned: Unsigned) -> Unsigned:
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.operations.sent_records import warn_of_scenario
-    from scenarioctl.operations.stored_diagrams import open_scenario
+    from scenarioctl.operations.stored_diagrams import open_scenario, warn_of_conditions
 
     diagram = await open_scenario(app, request.scenario, yes=request.yes)
     drafted = await draft_first(app, diagram, step=request.step)
@@ -200,6 +200,7 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
         call=transaction.call,
         call_data=transaction.call_data,
         warnings=(
+            *warn_of_conditions(diagram),
             *transaction.warnings,
             *await warn_of_scenario(app, request.scenario, drafted.node),
         ),

@@ -159,6 +159,20 @@ const TYPES = {
     fields: [{ key: "seconds", label: "Seconds", kind: "number", inputmode: "decimal", hint: "At most 86400, a day.", required: true }],
     says: ({ seconds }) => [[seconds && `${seconds} s`]],
   },
+  condition: {
+    title: "Condition",
+    about: "Go on only if a comparison is true",
+    start: {},
+    data: { stem: "condition", fields: [["met", "Whether it is met"]], hint: "met: true or false." },
+    fields: [
+      { key: "when", label: "Go on if", kind: "text", required: true, hint: "Two values compared, for example {{ query.data.free }}raw < 5 DOT. Join several with and, or. time and now are in UTC." },
+      { key: "else", label: "Else", kind: "choice", options: [["", "Skip the steps behind it"], ["end", "End the run"]] },
+      { key: "chain", label: "Chain", kind: "chain", none: "No amounts compared" },
+      { key: "asset", label: "Asset of the amounts", kind: "asset", of: "chain", none: "None" },
+      { key: "sell", label: "Sell for a quote", kind: "amount", hint: "For example 2 DOT: then quote is what that would bring of the asset now, on Hydration.", more: true },
+    ],
+    says: ({ when }) => [[when && `if ${when}`]],
+  },
   webhook: {
     title: "Webhook",
     about: "Wait for an event that somebody posts",
@@ -200,5 +214,5 @@ export const KINDS = Object.fromEntries(Object.entries(TYPES).map(([type, kind])
 }]));
 
 // The order in which they are offered.
-export const OFFERED = ["xTransfer", "swap", "Remark", "payout", "chainQuery", "delay", "webhook", "http", "chainTx"];
+export const OFFERED = ["xTransfer", "swap", "Remark", "payout", "chainQuery", "condition", "delay", "webhook", "http", "chainTx"];
 export const BY_LINK = { transfer: "xTransfer", swap: "swap", remark: "Remark", flow: "" };

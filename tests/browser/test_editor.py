@@ -42,6 +42,10 @@ TYPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
         {"type": "chainTx", "chain": "polkadot", "pallet_name": "System", "method_name": "remark", "params": {"remark": "0x68"}},
     ),
     "Delay": ({"seconds": "90"}, {"type": "delay", "seconds": 90}),
+    "Condition": (
+        {"when": "now > 2026-12-01", "else": "end"},
+        {"type": "condition", "when": "now > 2026-12-01", "else": "end"},
+    ),
     "Webhook": ({"name": "payments"}, {"type": "webhook", "name": "payments"}),
     "HTTP request": (
         {"method": "POST", "url": "https://example.org/hook"},
