@@ -12,7 +12,9 @@ from typing import Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
+from scenarioctl.schedules import write_duration
 from scenarioctl.transactions.call_kinds import GIVEN_TO
+from scenarioctl.transactions.locks import LOCK_PERIODS, governed_seconds
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
@@ -124,6 +126,40 @@ def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are ali
     raise NoPhrase
 
 
+def _span(phrases: Phrases, pallet: str, name: str, times: int = 1) -> str:
+    """Return how long so many of a period of governance take, like `28 days`; empty if that is unknown."""
+    table = phrases.tables(phrases.chain)
+    seconds = governed_seconds(phrases.assets.registry, phrases.chain, table)
+    if table is None or seconds is None:
+        return ""
+    period = int(table.constant(pallet, name) * times * seconds)
+    days, rest = divmod(period, 24 * 3600)
+    return write_duration(period * 10**9) if rest else _number("day")(phrases, days)
+
+
+def _window(phrases: Phrases, start: int | None) -> str:
+    """Say when a spend of the treasury can be paid out."""
+    span = _span(phrases, "Treasury", "PayoutPeriod") or "its payout period"
+    return f"within {span}" if start is None else f"within {span} from block {start} on"
+
+
+def _conviction(phrases: Phrases, value: Any, pallet: str = "ConvictionVoting") -> str:
+    """Say how long a conviction locks: the byte of a vote, or a name like `Locked3x`."""
+    number = (
+        value & 0x7F if isinstance(value, int) else int(value.removeprefix("Locked")[0].replace("N", "0"))
+    )
+    if number >= len(LOCK_PERIODS):
+        raise NoPhrase
+    periods = LOCK_PERIODS[number]
+    if not periods:
+        return "not locked"
+    span, said = (
+        _span(phrases, pallet, "VoteLockingPeriod", periods),
+        _number("lock period")(phrases, periods),
+    )
+    return f"locked for {span} ({said})" if span else f"locked for {said}"
+
+
 def _text(phrases: Phrases, data: bytes) -> str:  # noqa: ARG001 - parts are alike
     try:
         return shorten(data.decode("utf-8"), 80) if data else "nothing"
@@ -224,12 +260,15 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "system": _by_kind(Root="root", Signed="{account}"),
     "power": lambda _, kind: _POWERS.get(kind, f"act for this account as its proxy of the type {kind}"),
     "vote": _by_kind(
-        Standard="{side:vote} with {native:balance}, locked by conviction {conviction:vote}",
+        Standard="{side:vote} with {native:balance}, {conviction:vote} after it ends, if that side wins",
         Split="aye with {native:aye} and nay with {native:nay}",
         SplitAbstain="aye with {native:aye} and nay with {native:nay} and abstain with {native:abstain}",
     ),
     "side": lambda _, vote: "aye" if vote & 128 else "nay",
-    "conviction": lambda _, vote: str(vote & 127),
+    "conviction": _conviction,
+    "old_conviction": lambda phrases, value: _conviction(phrases, value, "Democracy"),
+    "window": _window,
+    "located": lambda phrases, value, place, identity: phrases.at(place).amount(value, identity),
     "extra": _by_kind(Rewards="the rewards", FreeBalance="{native}"),
     "count": lambda _, values: str(len(values)),
     "blocks": _number("block"),
