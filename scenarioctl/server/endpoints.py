@@ -123,6 +123,7 @@ ENDPOINTS = (
         flag="success",
         destructive=True,
     ),
+    _row("GET", "/api/staking", "staking.show_staking"),
     _row("GET", "/api/multisig/list", "multisigs.list_operations"),
     _row("POST", "/api/multisig/approve", "multisigs.approve_operation"),
     _row("POST", "/api/multisig/execute", "multisigs.execute_operation"),

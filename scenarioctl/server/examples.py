@@ -139,6 +139,7 @@ EXAMPLES: Mapping[str, Example] = {
         for name in ("approve", "execute", "cancel")
     },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
+    "staking.show_staking": Example({"address": _ACCOUNT}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
         {"result": "26000000", "value": "26000000", "asked": 1},

@@ -37,6 +37,7 @@ _TAGS = {
     "assets": "Chains",
     "asset_traps": "Chains",
     "balances": "Chains",
+    "staking": "Chains",
     "addresses": "Chains",
     "multisigs": "Transactions",
     "swap_quotes": "Chains",
