@@ -129,6 +129,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "nested": 35,
         "line": 15,
         "payout": 4,
+        "staking": 14,
         "join": 9,
         "signing-payload": 77,
         "signed-extrinsic": 30,

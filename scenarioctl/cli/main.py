@@ -45,7 +45,11 @@ MORE = {
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "registry": ("registry", "registry", "Show and update the facts about chains."),
-    "staking": ("staking", "staking", "Show what an account has at stake."),
+    "staking": (
+        "staking",
+        "staking",
+        "Show what an account has at stake; bond, nominate, withdraw, pay out.",
+    ),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "template": ("create", "template", "Count stored scenarios."),
     "version": ("about", "version", "Print the version."),

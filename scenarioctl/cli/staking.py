@@ -1,4 +1,4 @@
-"""`scenarioctl staking`: what an account has at stake."""
+"""`scenarioctl staking`: what an account has at stake, and the transactions of stakers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, perform
 from scenarioctl.cli.lock_lines import say_lock, say_vote
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_table, short_time
+from scenarioctl.cli.reports import plain_command
 
 _PAYEES = {
     "Staked": "the bond, which grows",
@@ -20,7 +21,7 @@ _PAYEES = {
 
 @click.group(cls=Group)
 def staking() -> None:
-    """Show what an account has at stake: on an Asset Hub, where staking has moved to."""
+    """Show what an account has at stake, and build what a staker signs: on an Asset Hub, where staking has moved to."""
 
 
 @staking.command(
@@ -91,3 +92,15 @@ def _when(row: Mapping[str, Any]) -> str:
         return "can be withdrawn"
     date = short_time(row["estimated"])
     return f"from era {row['era']}" + (f", about {date}" if date else "")
+
+
+staking.add_command(
+    plain_command(
+        "build",
+        "staking_calls.build_staking",
+        prints="tx",
+        arguments=("action",),
+        example="scenarioctl staking build bond --amount 100\n  scenarioctl staking build nominate "
+        "--validator 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
+)

@@ -124,6 +124,7 @@ ENDPOINTS = (
         destructive=True,
     ),
     _row("GET", "/api/staking", "staking.show_staking"),
+    _row("POST", "/api/staking", "staking_calls.build_staking"),
     _row("GET", "/api/multisig/list", "multisigs.list_operations"),
     _row("POST", "/api/multisig/approve", "multisigs.approve_operation"),
     _row("POST", "/api/multisig/execute", "multisigs.execute_operation"),

@@ -140,6 +140,7 @@ EXAMPLES: Mapping[str, Example] = {
     },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "staking.show_staking": Example({"address": _ACCOUNT}),
+    "staking_calls.build_staking": Example({"action": "bond", "amount": "100", "chain": "assetHub"}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
         {"result": "26000000", "value": "26000000", "asked": 1},

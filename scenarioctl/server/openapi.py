@@ -38,6 +38,7 @@ _TAGS = {
     "asset_traps": "Chains",
     "balances": "Chains",
     "staking": "Chains",
+    "staking_calls": "Transactions",
     "addresses": "Chains",
     "multisigs": "Transactions",
     "swap_quotes": "Chains",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 _REFUSED = "XTokens"
+#: Pallets that an Asset Hub has once its relay chain has the pallet StakingAhClient.
+_MOVED_WITH_STAKING = {"Staking", "NominationPools"}
 #: Ways to join calls -> the method of the pallet Utility.
 BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
 
@@ -119,12 +121,17 @@ def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
         raise InvalidRequest(
             f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT over the wrong reserve: use an xTransfer"
         )
+    warnings = []
+    if pallets & _MOVED_WITH_STAKING and "StakingAhClient" in table.pallets:
+        warnings.append(
+            f"staking is moving from relay chains to their Asset Hubs, and {table} is a relay chain's runtime: once it has moved, build this call for the Asset Hub"
+        )
     crossing = [pallet for pallet in XCM_PALLETS if pallet in pallets]
-    if not crossing:
-        return ()
-    return (
-        f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost",
-    )
+    if crossing:
+        warnings.append(
+            f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost"
+        )
+    return tuple(warnings)
 
 
 #: More than a block's length limit lets through on any chain.

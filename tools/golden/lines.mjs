@@ -1,4 +1,4 @@
-// What `scenarioctl call` and `batch` are given on a line, and the calls that are meant.
+// What `scenarioctl call`, `batch` and `staking build` are given on a line, and the calls that are meant.
 
 import { encodeAddress } from '@polkadot/util-crypto';
 import { u8aToHex } from '@polkadot/util';
@@ -46,6 +46,24 @@ const LINES = [
   }],
 ];
 
+// id, chain, what `scenarioctl staking build` is given, and the call that is meant.
+const STAKING = [
+  ['bond', 'assetHub', ['bond', '--amount', '250'], 'Staking', 'bond', { payee: 'Staked', value: '2500000000000' }],
+  ['bond-account', 'assetHub_kusama', ['bond', '--amount', '0.5 KSM', '--payee', bob], 'Staking', 'bond', { payee: { Account: BOB }, value: '500000000000' }],
+  ['bond-extra', 'assetHub', ['bond-extra', '--amount', '1.5 DOT'], 'Staking', 'bond_extra', { max_additional: '15000000000' }],
+  ['unbond', 'assetHub', ['unbond', '--amount', '7raw'], 'Staking', 'unbond', { value: '7' }],
+  ['rebond', 'assetHub', ['rebond', '--amount', '2'], 'Staking', 'rebond', { value: '20000000000' }],
+  ['withdraw', 'assetHub', ['withdraw'], 'Staking', 'withdraw_unbonded', { num_slashing_spans: 0 }],
+  ['nominate', 'assetHub', ['nominate', '--validator', bob, '--validator', encodeAddress(ALICE, 42)], 'Staking', 'nominate', { targets: [id32(BOB), id32(ALICE)] }],
+  ['chill', 'assetHub', ['chill'], 'Staking', 'chill', {}],
+  ['pool-join', 'assetHub', ['pool-join', '--amount', '1', '--pool', '12'], 'NominationPools', 'join', { amount: '10000000000', pool_id: 12 }],
+  ['pool-bond-extra', 'assetHub', ['pool-bond-extra', '--amount', '1'], 'NominationPools', 'bond_extra', { extra: { FreeBalance: '10000000000' } }],
+  ['pool-unbond', 'assetHub', ['pool-unbond', '--amount', '1', '--sender', bob], 'NominationPools', 'unbond', { member_account: id32(BOB), unbonding_points: '10000000000' }],
+  ['pool-withdraw', 'assetHub', ['pool-withdraw', '--sender', bob], 'NominationPools', 'withdraw_unbonded', { member_account: id32(BOB), num_slashing_spans: 0 }],
+  ['pool-claim', 'assetHub', ['pool-claim'], 'NominationPools', 'claim_payout', {}],
+  ['relay-withdraw', 'kusama', ['withdraw'], 'Staking', 'withdraw_unbonded', { num_slashing_spans: 0 }],
+];
+
 // id, chain, kind, calls.
 const BATCHES = ['polkadot', 'assetHub', 'hydraDx'].flatMap((chain) => [
   ['batch-all', 'batch_all'], ['batch', 'batch'], ['force-batch', 'force_batch'],
@@ -81,6 +99,9 @@ export function lineVectors () {
         ...expectCall(runtime, calls ? runtime.tx.utility[method](calls) : own(chain, BOB, '10000000000')),
       };
     }),
+    ...STAKING.map(([id, chain, words, pallet, method, args]) => ({
+      id: `staking-${id}`, kind: 'staking', metadata: RUNTIMES[chain], chain, words, ...expectCall(loadRuntime(RUNTIMES[chain]), built(chain, pallet, method, args)),
+    })),
     ...BATCHES.map(([id, chain, kind, method, calls]) => {
       const runtime = loadRuntime(RUNTIMES[chain]);
 
