@@ -42,6 +42,7 @@ from tests.messages import raises, says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
 from tests.test_address_book import ENTRY
+from tests.test_missing_approvals import KEY, NOTICE, READING
 from tests.test_sent import SENT
 from tests.test_store_jobs import (
     DRAFT,
@@ -139,6 +140,7 @@ def occupy(location: str) -> None:
         run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
         run(store.delete_scenario("gone"))
         run(store.addresses().put(ENTRY))
+        run(store.multisig_readings().put(READING, {KEY: [NOTICE]}))
         run(store.sent().add(SENT))
         run(store.sent().add(replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)))
         run(store.sent().change(replace(SENT, state=SentState.IN_BLOCK, block="0x01", block_number=7)))
@@ -182,6 +184,7 @@ def content(location: str) -> dict[str, Any]:
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
             "addresses": run(store.addresses().list()),
+            "readings": run(store.multisig_readings().list()),
             "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
             "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
@@ -225,12 +228,13 @@ class TestCopies:
             "tallies": 2,
             "webhook_events": 2,
             "webhook_marks": 1,
-            "notifications": 1,
+            "notifications": 2,
             "sent_transactions": 2,
             "addresses": 1,
+            "multisig_readings": 1,
             "forks": 0,
         }
-        assert (told[0], told[-1]) == ((0, 40), (40, 40))
+        assert (told[0], told[-1]) == ((0, 44), (44, 44))
 
     def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
         perform(*both)
@@ -283,8 +287,8 @@ class TestCopies:
         _, again = perform(*both)
 
         # It begins with what is there already.
-        assert (told[0], told[-1]) == (0, 40)
-        assert sum(each.copied for each in tables) == 12
+        assert (told[0], told[-1]) == (0, 44)
+        assert sum(each.copied for each in tables) == 14
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
 
@@ -565,7 +569,7 @@ class TestCommand:
 
         assert refused.code == 4
         assert done.code == 0
-        assert done.err == says("23 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert done.err == says("25 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
         assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
             ["scenarios", "3", "3"],
             ["jobs", "2", "2"],
@@ -579,7 +583,7 @@ class TestCommand:
     ) -> None:
         shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
 
-        assert "46/46" in shown
+        assert "50/50" in shown
         assert "Verified" in shown
 
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -601,7 +605,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "1", "0"]
+        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "2", "1", "2", "1", "0"]
 
     def test_a_target_without_room(
         self,

@@ -27,6 +27,7 @@ from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
 from tests.runner import finish as run
+from tests.test_missing_approvals import KEY, NOTICE, READING
 from tests.test_store_jobs import JOB, WEBHOOK
 from tests.test_stores import FIRST, SECOND, all_pages, message, tell_words
 
@@ -457,6 +458,9 @@ BESIDE = f"""
     INSERT INTO log_lines (job, written, text) VALUES ('{FIRST.id}', 1, 'kept');
 """
 
+#: The last version whose notifications belong to jobs.
+WITHOUT_OPERATIONS = 23
+
 
 class TestFiles:
     def test_names_tags_chains_and_webhooks_become_columns(
@@ -521,6 +525,32 @@ class TestFiles:
 
         assert len(set(drafts)) == 2
         assert {(uuid.version, uuid.variant) for uuid in drafts} == {(4, RFC_4122)}
+
+    @pytest.mark.parametrize("delivered", [7, 8], ids=["one waits", "none waits"])
+    def test_notifications_need_no_job_and_numbers_are_not_given_twice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delivered: int
+    ) -> None:
+        path = tmp_path / "scenarios.db"
+        waiting = ", ".join(
+            f"({seq}, 'msg_{seq}', '{FIRST.id}', 'run_failed', 1, 1, 0, 'json', 'https://x.org', '[]', 'why', '')"
+            for seq in (7, 8)
+        )
+        script = f"""
+            PRAGMA foreign_keys = OFF;
+            INSERT INTO notifications VALUES {waiting};
+            DELETE FROM notifications WHERE seq <= {delivered};
+        """
+        older_file(path, WITHOUT_OPERATIONS, script, monkeypatch)
+        store = SqliteStore(path)
+        run(store.multisig_readings().put(READING, {KEY: [NOTICE]}))
+
+        found = run(store.outbox().claim(now=9, until=9, limit=9))
+        run(store.close())
+
+        assert [(each.seq, each.operation) for each in found] == [
+            *((seq, None) for seq in (7, 8) if seq > delivered),
+            (9, KEY),
+        ]
 
     def test_no_file_is_created(self, tmp_path: Path) -> None:
         path = tmp_path / "absent.db"

@@ -36,20 +36,22 @@ def status() -> None:
     In the column of the last runs, the newest stands last: + for a run that succeeded, x for one that failed.
     """
     standing = perform()
-    print_answer(standing, draw=lambda: _draw(standing.answer))
+    print_answer(standing, draw=lambda: draw_status(standing.answer))
 
 
-def _draw(answer: Mapping[str, Any]) -> None:
+def draw_status(answer: Mapping[str, Any]) -> None:
+    """Print what `status` answers, as facts and tables."""
     needs = answer["needs"]
-    draw_facts(
-        {
-            "version": answer["version"],
-            "worker": "running" if answer["worker"] else "not running",
-            "scenarios": answer["scenarios"],
-            "jobs": answer["jobs_total"],
-            "needs you": needs["count"],
-        }
-    )
+    facts = {
+        "version": answer["version"],
+        "worker": "running" if answer["worker"] else "not running",
+        "scenarios": answer["scenarios"],
+        "jobs": answer["jobs_total"],
+        "needs you": needs["count"],
+    }
+    if needs["approvals_unread"]:
+        facts["approvals"] = f"unknown on {', '.join(each['title'] for each in needs['approvals_unread'])}"
+    draw_facts(facts)
     _part(
         "chains",
         ("chain", "state", "best block", "its time", "age"),
@@ -72,6 +74,21 @@ def _draw(answer: Mapping[str, Any]) -> None:
                 each["draft"],
             )
             for each in needs["sign"]
+        ],
+    )
+    _part(
+        "to approve",
+        ("multisig", "what", "chain", "approved", "waits for", "read"),
+        [
+            (
+                each["name"],
+                each["says"] or f"an unknown call, {each['call_hash']}",
+                each["chain"],
+                f"{each['approved']} of {each['threshold']}",
+                ", ".join(each["signatories"]),
+                brief_time(each["read"]),
+            )
+            for each in needs["approvals"]
         ],
     )
     for name in ("paused", "failing"):

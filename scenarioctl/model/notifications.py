@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
@@ -44,6 +44,8 @@ class NotificationEvent(StrEnum):
     DRAFT_EXPIRING = "draft_expiring"
     #: A runtime upgrade has outdated drafts.
     DRAFT_OUTDATED = "draft_outdated"
+    #: An operation of a multisig waits for the approval of an account of one's own.
+    APPROVAL_MISSING = "approval_missing"
 
 
 class NotificationFormat(StrEnum):
@@ -76,6 +78,18 @@ class NotificationTarget:
         return not self.events or event in self.events
 
 
+class OperationKey(NamedTuple):
+    """Which open operation of a multisig is meant: one call may be opened again and again."""
+
+    chain: str
+    #: The multisig, and the hash of the call, as 0x hex.
+    account: str
+    call_hash: str
+    #: The block and the extrinsic that opened it, as the chain names them.
+    height: int
+    extrinsic: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewNotification:
     """A notification of one event to one target, before it is stored."""
@@ -83,6 +97,7 @@ class NewNotification:
     #: Unguessable, and the same for every attempt.
     id: str
     event: NotificationEvent
+    #: Empty if it is of an operation.
     job: str
     #: When it happened, and from when on it is sent.
     created: int
@@ -92,6 +107,8 @@ class NewNotification:
     reason: str = ""
     #: The numbers of its drafts; the store fills in those of a run.
     drafts: tuple[int, ...] = ()
+    #: The operation that waits for an approval.
+    operation: OperationKey | None = None
 
     @property
     def has_run_drafts(self) -> bool:

@@ -109,7 +109,16 @@ TABLES = (
     _table("tallies", "text job; int lines entries runs", key="job"),
     _table("webhook_events", "int id received; text uuid content", key="id", scenario=""),
     _table("webhook_marks", "text job uuid; int event", key="job uuid"),
-    _table("notifications", "int seq created due attempts; text id job event format url drafts reason error"),
+    _table(
+        "notifications",
+        "int seq created due attempts; text id job event format url drafts reason operation error",
+    ),
+    _table(
+        "multisig_readings",
+        "text account chain operations; int block read",
+        key="account chain",
+        scenario="",
+    ),
     _table(
         "sent_transactions",
         "text chain hash signer job scenario node state block effects says name; int sent at_block searched revision;"

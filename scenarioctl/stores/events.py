@@ -17,6 +17,7 @@ from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
     NotificationFormat,
+    OperationKey,
     QueuedNotification,
 )
 from scenarioctl.stores import statements
@@ -186,14 +187,14 @@ def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
     found = []
     for row in rows:
         # A newer version may share the store, and one row must not hold up the others.
-        with suppress(ValueError):
+        with suppress(ValueError, TypeError):
             found.append(_read_notification(row, due=due))
     return found
 
 
 def _read_notification(row: Row, *, due: int) -> QueuedNotification:
-    """Return a notification without drafts if those are damaged; ValueError for an unknown event or format."""
-    seq, id, job, event, created, attempts, format, url, drafts, reason = row
+    """Return a notification without drafts if those are damaged; ValueError or TypeError for anything else that is unknown."""
+    seq, id, job, event, created, attempts, format, url, drafts, reason, operation = row
     try:
         numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
     except (ValueError, TypeError, RecursionError):
@@ -210,4 +211,5 @@ def _read_notification(row: Row, *, due: int) -> QueuedNotification:
         url=str(url),
         drafts=numbers,
         reason=str(reason),
+        operation=OperationKey(*json.loads(operation)) if operation else None,
     )

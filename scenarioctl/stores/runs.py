@@ -102,7 +102,7 @@ def flag_drafts(
     yield from add_lines(
         [Lines(job=job, texts=lines[job], written=now) for (job,) in stored if job in jobs or not flags]
     )
-    yield from _notify(still_true(notifications, seqs))
+    yield from notify(still_true(notifications, seqs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +258,7 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
     if lines:
         yield statements.ADD_LINES, {"lines": Table(lines)}
     for each in kept:
-        yield from _notify(each.notifications, each.run)
+        yield from notify(each.notifications, each.run)
     # Read before the oldest are removed.
     for each in kept:
         run, retention = each.run, each.retention
@@ -271,12 +271,16 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
             yield from trim_bytes(table, run.job, added=added, limit=limit, rows=most)
 
 
-def _notify(notifications: Sequence[NewNotification], run: FinishedRun | None = None) -> Operation[None]:
+def notify(notifications: Sequence[NewNotification], run: FinishedRun | None = None) -> Operation[None]:
     """Store notifications; *run* has just left its drafts, which are the newest of its job."""
     rows: list[Row] = [
         (
             *(each.id, each.job, str(each.event), each.created, str(each.format), each.url),
-            *(None if each.has_run_drafts else json.dumps(each.drafts), clean(each.reason)),
+            *(
+                None if each.has_run_drafts else json.dumps(each.drafts),
+                clean(each.reason),
+                "" if each.operation is None else json.dumps(each.operation),
+            ),
         )
         for each in notifications
     ]

@@ -32,8 +32,10 @@ class Pace:
     #: Notifications that are tried again are sent within this time; those that other workers left behind, within eight times
     #: this.
     notifications: float = 2.0
+    #: How often multisigs of the address book are looked at for approvals that are missing.
+    approvals: float = 300.0
     prune: float = 300.0
-    #: The first time after the start, for workers that never run for long.
+    #: When it is first looked at them, and pruned, after the start, for workers that never run for long.
     first_prune: float = 20.0
     #: How often newer facts about chains are looked for at `registry_url`.
     registry: float = 24 * 3600.0

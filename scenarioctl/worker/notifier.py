@@ -1,4 +1,4 @@
-"""Which notifications are to be sent of runs and drafts.  Delivers those in the outbox of the store, beside the runs: no run ever waits for a receiver."""
+"""Which notifications are to be sent.  Delivers those in the outbox of the store, beside the runs: no run ever waits for a receiver."""
 
 import asyncio
 import logging
@@ -14,10 +14,12 @@ from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
     NotificationTarget,
+    OperationKey,
     QueuedNotification,
     describe_target,
     new_id,
 )
+from scenarioctl.operations.waiting_approvals import find_waiting
 from scenarioctl.outgoing.notifications import NotificationText, build_request, page_of
 from scenarioctl.retries import delay_after
 from scenarioctl.worker.chores import Counts, guard
@@ -68,6 +70,7 @@ def notices(
     created: int,
     reason: str,
     drafts: tuple[int, ...] = (),
+    operation: OperationKey | None = None,
 ) -> list[NewNotification]:
     """Return a notification of *event* for each of *targets* that wants it, once for each URL and format."""
     wanted = dict.fromkeys((target.url, target.format) for target in targets if target.wants(event))
@@ -81,9 +84,16 @@ def notices(
             format=format,
             reason=reason[:_LONGEST_REASON],
             drafts=drafts,
+            operation=operation,
         )
         for url, format in wanted
     ]
+
+
+def _subject(notification: QueuedNotification) -> str:
+    """Return what a notification is of, for a log."""
+    key = notification.operation
+    return f"job {notification.job}" if key is None else f"the call {key.call_hash} on {key.chain}"
 
 
 log = logging.getLogger("scenarioctl.worker")
@@ -198,8 +208,8 @@ class Notifier:
     def _begin(self, notification: QueuedNotification) -> None:
         deliver = partial(self._deliver, notification)
         task = asyncio.create_task(
-            guard(deliver, f"a notification of job {notification.job} was not delivered"),
-            name=f"notify {notification.job}",
+            guard(deliver, f"a notification of {_subject(notification)} was not delivered"),
+            name=f"notify {_subject(notification)}",
         )
         self._deliveries[task] = notification.url
         task.add_done_callback(self._ended)
@@ -251,18 +261,23 @@ class Notifier:
         self._counts.notifications_failed += 1
         log.log(
             logging.DEBUG if attempts else logging.WARNING,
-            "the notification %s of job %s to %s failed; retrying in %.0f s: %s",
-            *(notification.event, notification.job, target, pause / SECOND, reason),
+            "the notification %s of %s to %s failed; retrying in %.0f s: %s",
+            *(notification.event, _subject(notification), target, pause / SECOND, reason),
         )
 
     async def _tell(self, job: str, line: str) -> None:
-        """Add a line to the log of the daemon and to that of the job."""
+        """Add a line to the log of the daemon and to that of the job, if there is one."""
+        if not job:
+            log.warning("%s", line)
+            return
         log.warning("job %s: %s", job, line)
         await self._app.store.flag_drafts({}, now=self._app.clock(), lines={job: [line]})
 
     async def _compose(self, notification: QueuedNotification) -> NotificationText | None:
         """Return what a notification says; None if it is not true any more."""
         app = self._app
+        if notification.operation is not None:
+            return await self._compose_approval(notification, notification.operation)
         drafts, expires = notification.drafts, None
         try:
             scenario = await app.store.get_scenario(notification.job)
@@ -285,6 +300,27 @@ class Notifier:
             expires=expires,
             reason=notification.reason,
             link=page_of(app.settings.public_url, notification.job),
+        )
+
+    async def _compose_approval(
+        self, notification: QueuedNotification, key: OperationKey
+    ) -> NotificationText | None:
+        """Return what is said of an operation; None if it waits for nobody here any more."""
+        app = self._app
+        found = await find_waiting(app)
+        row = next((each for each in found.rows if each.operation.key == key), None)
+        if row is None:
+            return None
+        said = row.operation
+        return NotificationText(
+            id=notification.id,
+            event=notification.event,
+            created=notification.created,
+            name=row.name,
+            summary=f"{said.approved} of {said.threshold} have approved on {row.chain.title}; it waits for {' or '.join(row.signatories)}",
+            reason=said.says or f"Nobody knows what the call {key.call_hash} does.",
+            operation=key,
+            link=page_of(app.settings.public_url, multisig=row.name),
         )
 
     async def _expiring(self, notification: QueuedNotification) -> tuple[tuple[int, ...], int | None]:

@@ -18,6 +18,7 @@ from scenarioctl.model.jobs import SECOND, new_owner
 from scenarioctl.operations.registry_feeds import update_unattended
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.operations.search_words import complete_words
+from scenarioctl.worker.approval_checks import ApprovalChecks
 from scenarioctl.worker.chores import Attempts, Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.legs import Legs
@@ -191,6 +192,7 @@ class Worker:
         self.counts = Counts()
         self.notifier = Notifier(app, self.counts)
         self._draft_checks = DraftChecks(app, self.counts, on_notices=self.notifier.wake)
+        self._approval_checks = ApprovalChecks(app, every=self.pace.approvals, on_notices=self.notifier.wake)
         self.legs = Legs(
             app,
             owner=self.owner,
@@ -237,6 +239,9 @@ class Worker:
             asyncio.create_task(repeat(self._renew, pace.renew, sleep=sleep)),
             asyncio.create_task(repeat(self._take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
+            asyncio.create_task(
+                repeat(self._approval_checks.check, pace.approvals, sleep=sleep, first=pace.first_prune)
+            ),
             asyncio.create_task(repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)),
             asyncio.create_task(repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)),
             asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),

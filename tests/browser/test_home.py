@@ -11,10 +11,16 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from scenarioctl import __version__
+from scenarioctl.model.notifications import OperationKey
+from scenarioctl.stores import open_store
+from scenarioctl.stores.multisig_readings import MultisigReading, WaitingOperation
 from tests.browser.page import Daemon, Page, connected
 from tests.browser.reading import barriers, look, needs_axe
 from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
+from tests.browser.wallets import ALICE_42, BOB_42
+from tests.canned import BOB_KEY
 from tests.node import Gone
+from tests.runner import finish
 
 pytestmark = pytest.mark.acceptance
 
@@ -171,6 +177,36 @@ def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path)
         assert page.find(f"{chip} summary").text == "Polkadot unreachable"
         assert page.find(chip).get_attribute("class") == "wrong"
         look(page)
+
+
+def test_what_waits_for_an_approval_appears_and_links_to_its_multisig(own: tuple[Page, Daemon]) -> None:
+    page, daemon = own
+    post(daemon, "/api/address/add", {"name": "Bob", "address": BOB_42, "watch": True})
+    members = [ALICE_42, BOB_42]
+    council = post(
+        daemon, "/api/address/add", {"name": "the council", "threshold": 2, "signatories": members}
+    )
+    page.open("/")
+    page.wait_for("No job needs you.", "Whether a multisig waits for your approval is unknown on", "Kusama")
+
+    key = OperationKey("polkadot", str(council["account"]), "0x" + "22" * 32, 7, 1)
+    own_account = f"0x{BOB_KEY.hex()}"
+    waiting = WaitingOperation(
+        key=key, says="transfers <b>1 DOT</b>", approved=1, threshold=2, accounts=(own_account,)
+    )
+    reading = MultisigReading(
+        account=key.account, chain=key.chain, block=9, read=time.time_ns(), operations=(waiting,)
+    )
+
+    store = open_store(daemon.folder / "scenarios.db")
+    finish(store.multisig_readings().put(reading, {}))
+    finish(store.close())
+    page.wait_for("1 operation waits for an approval", "Transfers <b>1 DOT</b>")
+    page.wait_for("the council on Polkadot: 1 of 2 have approved, Bob hasn’t")
+    assert counted(page) == 1
+    look(page)
+    page.find("a[href='#/multisig/the%20council']").click()
+    page.wait_for("Waiting approvals of the council")
 
 
 def test_the_home_asks_once_and_listens(page: Page, daemon: Daemon) -> None:

@@ -483,3 +483,17 @@ ALTER TABLE sent_transactions ADD COLUMN words text NOT NULL DEFAULT '', ADD COL
 
 -- index sent_without_words, compatible 1 --
 CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
+
+-- readings of multisigs, compatible 1 --
+-- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
+CREATE TABLE multisig_readings (
+    block bigint NOT NULL,
+    read bigint NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    operations text NOT NULL,
+    PRIMARY KEY (account, chain)
+);
+
+-- The operation that a notification is of, which then belongs to no job.
+ALTER TABLE notifications ADD COLUMN operation text NOT NULL DEFAULT '';

@@ -615,3 +615,49 @@ ALTER TABLE sent_transactions ADD COLUMN words TEXT NOT NULL DEFAULT '';
 ALTER TABLE sent_transactions ADD COLUMN worded INTEGER NOT NULL DEFAULT -1;
 
 CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
+
+-- readings of multisigs --
+-- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
+CREATE TABLE multisig_readings (
+    account TEXT NOT NULL,
+    chain TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    read INTEGER NOT NULL,
+    operations TEXT NOT NULL,
+    PRIMARY KEY (account, chain)
+) WITHOUT ROWID;
+
+-- No REFERENCES: a notification of an operation belongs to no job.
+CREATE TABLE all_notifications (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL,
+    job TEXT NOT NULL,
+    event TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    due INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    format TEXT NOT NULL,
+    url TEXT NOT NULL,
+    drafts TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    error TEXT NOT NULL,
+    operation TEXT NOT NULL DEFAULT ''
+);
+
+INSERT INTO all_notifications (seq, id, job, event, created, due, attempts, format, url, drafts, reason, error)
+    SELECT seq, id, job, event, created, due, attempts, format, url, drafts, reason, error FROM notifications ORDER BY seq;
+
+-- Numbers are never given twice.
+INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'all_notifications', seq FROM sqlite_sequence s WHERE name = 'notifications'
+    AND NOT EXISTS (SELECT 1 FROM notifications);
+
+UPDATE sqlite_sequence SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'notifications') WHERE name = 'all_notifications';
+
+DROP TABLE notifications;
+
+ALTER TABLE all_notifications RENAME TO notifications;
+
+CREATE INDEX notifications_by_due ON notifications (due);
+
+CREATE INDEX notifications_by_job ON notifications (job);
