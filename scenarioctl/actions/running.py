@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Takes the lines of the run so far.
 OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
+#: Raises if the transaction that a node has drafted at a time may not be kept.
+Guard: TypeAlias = Callable[[str, "UnsignedTransaction", int], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
@@ -62,6 +64,7 @@ class Run:
         key: str = "",
         clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.app = app
         #: Id of the scenario, and so of its job.
@@ -94,6 +97,7 @@ class Run:
         self._carried = CarriedData(diagram)
         self._diagram = diagram
         self._on_step = on_step
+        self._guard = guard
         #: The node that waits; empty before the first leg.  When the step that it is at began, and its number of lines then.
         self._at = ""
         self._began = 0
@@ -357,9 +361,11 @@ class Run:
         human: str,
         to: str = "",
     ) -> None:
-        """Add *transaction* to the drafts, and what its signer should know to the log."""
+        """Add *transaction* to the drafts, and what its signer should know to the log, unless the guard refuses it."""
         from scenarioctl.transactions.drafts import bare_extrinsic
 
+        if self._guard is not None:
+            await self._guard(node, transaction, self.now)
         chain = transaction.chain
         self.add_entry(
             tx_type,

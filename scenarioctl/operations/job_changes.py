@@ -6,10 +6,10 @@ from typing import Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule, while_waiting
+from scenarioctl.model.jobs import Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_fields import OwnJobName, OwnScenarioName
-from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
+from scenarioctl.operations.jobs import ScheduledJob, given_schedule, notes_on_worker
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.rows import DAMAGED
 
@@ -103,9 +103,9 @@ class RescheduleJob(ScheduledJob):
 async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Planned]:
     from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
 
-    given = request.given()
+    given = await given_schedule(app, request)
     if not given and request.notify == "":
-        names = ", ".join([*(each.name for each in fields(Schedule)), "notify"])
+        names = ", ".join(each.name for each in fields(ScheduledJob) if each.name != "id")
         raise InvalidRequest(f"nothing to change is given, expected at least one of: {names}")
     now, wanted = await app.store.now(), request.targets()
 

@@ -9,6 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
+    BOUNDS,
     NO_TRANSACTION,
     FinishedRun,
     Job,
@@ -32,6 +33,7 @@ from scenarioctl.model.request_fields import (
     ScenarioName,
     Value,
 )
+from scenarioctl.operations.job_bounds import guard_of, name_assets
 from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
 from scenarioctl.operations.lost_cursors import check_cursor
 from scenarioctl.operations.payout_records import mark_sent
@@ -85,6 +87,10 @@ class ScheduledJob:
     pause_after: Count = ""
     #: End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).
     timeout: Duration = ""
+    #: Refuse a draft that moves more of an asset, like '10 DOT', or any other asset; may be repeated. `none`: no bound.
+    max_amount: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
+    #: The same of all drafts of 24 hours together, counted from when the bound is set.
+    max_per_day: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
     #: Also send notifications of this job to URL: as JSON, or in a format like `slack+URL` or `ntfy+URL`; may be repeated. `none`
     #: removes those of the job. In JSON also objects with url, format and events.
     notify: Annotated[str | list[Any], Value("[FORMAT+]URL", repeats=True)] = ""
@@ -107,25 +113,31 @@ class ScheduledJob:
 class StartJob(ScheduledJob):
     """Run a scenario on a schedule: first at once, or at the next time of `cron`.
 
-    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours. A running job
-    is not started again, and another schedule for it is refused.
+    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours. Bounds stay until you pass
+    others, or `none`. A running job is not started again, and another schedule for it is refused.
     """
 
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import changed_schedule, describe_schedule, first_times, read_schedule
 
-    given = request.given()
+    given = await given_schedule(app, request)
     schedule = read_schedule(**given)
     notes = []
     targets = request.targets()
     former = await app.store.get_job(request.id)
     if targets is None:
         targets = former.notify if former is not None else ()
-    is_known = former is not None and former.state is not JobState.RUNNING and former.reason != DAMAGED
-    if former is not None and is_known and not given:
-        schedule = changed_schedule(former.schedule, {})
-        notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
+    if former is not None and former.state is not JobState.RUNNING:
+        # A worker of an older version takes a row with bounds for damaged: it must not lose them.
+        if former.reason != DAMAGED and not given.keys() - {*BOUNDS}:
+            schedule = changed_schedule(former.schedule, given)
+            notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
+        else:
+            bounds = {name: getattr(former.schedule, name) for name in BOUNDS if name not in given}
+            schedule = changed_schedule(schedule, bounds)
+            if any(bounds.values()):
+                notes.append(f"Using the bounds of the last start: {describe_schedule(schedule)}.")
     now = await app.store.now()
     times = first_times(schedule, now)
     job = Job(
@@ -148,6 +160,14 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         if running is not None and running.notify != targets:
             notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
     return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
+
+
+async def given_schedule(app: Application, request: ScheduledJob) -> dict[str, object]:
+    """Return the fields of the schedule that are given, with bounds that name assets of the scenario."""
+    given = request.given()
+    if not given.keys() & {*BOUNDS}:
+        return given
+    return name_assets(app, (await app.store.get_scenario(request.id)).chains, given)
 
 
 def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
@@ -253,7 +273,11 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     stored = await app.store.get_scenario(request.id)
     diagram = await mark_sent(app, request.id, await open_blob(app, stored.blob, request.id))
     started = app.clock()
-    run = Run(app, request.id, diagram, summary=stored.summary, key=f"{request.id} {started} by hand")
+    key = f"{request.id} {started} by hand"
+    job = await app.store.get_job(request.id)
+    schedule = Schedule() if job is None else job.schedule
+    guard = guard_of(app, request.id, schedule, run=key, planned=started)
+    run = Run(app, request.id, diagram, summary=stored.summary, key=key, guard=guard)
     error: ScenarioctlError | None = None
     try:
         wait = await carry_out(run, timeout=timeout)

@@ -14,6 +14,7 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
+    BOUNDS,
     SECOND,
     STEP_TEXT_MAX,
     STEPS_MAX,
@@ -58,8 +59,13 @@ SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create i
 _KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 
+#: Fields that older versions don't know: they read a schedule without them, and leave a job with them alone.
+_NEWER = BOUNDS
+
+
 def write_schedule(schedule: Schedule) -> str:
-    return json.dumps(asdict(schedule))
+    written = asdict(schedule)
+    return json.dumps({name: value for name, value in written.items() if value or name not in _NEWER})
 
 
 def write_steps(steps: StepResults) -> str:

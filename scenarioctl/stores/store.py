@@ -22,7 +22,16 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
-from scenarioctl.stores import Inspection, JobPage, ScenarioPage, StoredScenario, events, runs, scenarios
+from scenarioctl.stores import (
+    Inspection,
+    JobPage,
+    ScenarioPage,
+    StoredScenario,
+    events,
+    runs,
+    scenarios,
+    spending,
+)
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
 from scenarioctl.stores.events import Outbox
@@ -303,6 +312,8 @@ class Store(ABC):
 
     async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
         return await self.write(partial(runs.finish, some), tell=True)
+
+    spend = writes(spending.spend)
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.

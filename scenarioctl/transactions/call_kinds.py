@@ -8,6 +8,8 @@ doesn't do.  A call without a row is named, with what its arguments hold, and no
 - `payments`: a plain transfer to one account: how its amount is written, and the field of the receiver.
 - `trades`: which field is traded exactly, none for all that the account holds, and which one limits the price.
 - `money`, `other`: what moves value, and what doesn't.  Of several texts the first that fits the call is told.
+- `moves`: of a call with another row, the parts that say all that it takes from the account, none for nothing.  What moves
+  value and has no such row moves an amount that isn't known.
 - `at_once`: what runs the calls inside it at once, of `if_else` the first; all other calls keep theirs for later.
 - `remarks`: what does nothing, whoever calls it.
 
@@ -63,6 +65,8 @@ class CallKind:
     #: How the amount of a plain transfer is written, and the field of its receiver.
     payment: tuple[str, str] | None = None
     trade: TradeFields | None = None
+    #: How all amounts that it moves are written; None if they aren't known.
+    moves: tuple[str, ...] | None = None
     #: The calls inside it run at once.
     runs_inside: bool = False
 
@@ -91,7 +95,7 @@ def call_kinds() -> Mapping[tuple[str, str], CallKind]:
         for names, row in rows.items():
             for key in _expand(names):
                 former = kinds.get(key, _UNKNOWN)
-                if former.words:
+                if former.words and section != "moves":
                     raise ValueError(f"{names} has a second row in {section} of calls.json")
                 kinds[key] = replace(former, **_read_row(section, key[0], row))
     return kinds
@@ -107,11 +111,13 @@ def _read_row(section: str, pallet: str, row: Any) -> dict[str, Any]:
     """Return the fields that a row sets."""
     if section == "rights":
         return {"right": row}
+    if section == "moves":
+        return {"moves": tuple(row)}
     found: dict[str, Any] = {"danger": _DANGERS[section], "runs_inside": section == "at_once"}
     if section == "payments":
         amount, receiver = row
         words = f"transfers {{{amount}}} to {{account:{receiver}}} on {{here}}"
-        return {**found, "payment": (amount, receiver), "words": (words,)}
+        return {**found, "payment": (amount, receiver), "moves": (amount,), "words": (words,)}
     if section == "trades":
         buys = "buys" in row
         fields = TradeFields(

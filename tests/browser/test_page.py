@@ -114,6 +114,21 @@ def test_a_job_is_started_watched_and_stopped(page: Page, daemon: Daemon) -> Non
     assert page.complaints() == []
 
 
+def test_a_job_is_started_within_bounds(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+    page.fill("max_amount", "10 KSM")
+    page.press("Start")
+    page.wait_for("is no symbol of an asset of Polkadot")
+
+    page.fill("max_amount", "10 DOT")
+    page.fill("max_per_day", "50 DOT")
+    page.press("Start")
+
+    page.wait_for("every 12h, at most 10 DOT per draft and 50 DOT in 24 h")
+    page.press("Stop")
+    page.wait_for("not running")
+
+
 def test_more_tabs_than_a_browser_has_connections_do_not_starve_each_other(
     page: Page, daemon: Daemon
 ) -> None:

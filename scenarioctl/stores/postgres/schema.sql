@@ -497,3 +497,15 @@ CREATE TABLE multisig_readings (
 
 -- The operation that a notification is of, which then belongs to no job.
 ALTER TABLE notifications ADD COLUMN operation text NOT NULL DEFAULT '';
+
+-- bounds of jobs, compatible 1 --
+-- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
+CREATE TABLE spending (
+    job text NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+    run text NOT NULL,
+    node text NOT NULL,
+    asset text NOT NULL,
+    moment bigint NOT NULL,
+    amount text NOT NULL,
+    PRIMARY KEY (job, run, node, asset)
+);

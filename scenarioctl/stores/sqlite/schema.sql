@@ -661,3 +661,15 @@ ALTER TABLE all_notifications RENAME TO notifications;
 CREATE INDEX notifications_by_due ON notifications (due);
 
 CREATE INDEX notifications_by_job ON notifications (job);
+
+-- bounds of jobs --
+-- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
+CREATE TABLE spending (
+    job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+    run TEXT NOT NULL,
+    node TEXT NOT NULL,
+    asset TEXT NOT NULL,
+    moment INTEGER NOT NULL,
+    amount TEXT NOT NULL,
+    PRIMARY KEY (job, run, node, asset)
+) WITHOUT ROWID;
