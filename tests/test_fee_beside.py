@@ -1,6 +1,8 @@
 """What goes along with a transfer to pay on the destination: whether it is enough, and what the receiver keeps of it."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from tests.test_check import (
 )
 from tests.test_connected import WEIGHT_FEE, draft, network, registered, tokens
 from tests.test_remote_fee import AMOUNT, WUD_ON_DEX, WUD_ON_HUB
+from tests.test_scenario_batches import flow, transfer
 
 __all__ = ["network"]
 
@@ -202,3 +205,28 @@ class TestCarried:
 
         assert check.verdict == "unknown"
         assert check.reasons[0] == says("0.0108 DOT goes along", "0.0216 DOT now")
+
+    def test_a_job_tells_it_with_its_draft(
+        self, network: FakeNetwork, scenarioctl: Run, tmp_path: Path
+    ) -> None:
+        hub, dex = network.chains["assetHub"], network.chains["hydraDx"]
+        dex.store("AssetRegistry", "Assets", WUD, value=registered(10_000))
+        dex.store("AssetRegistry", "Assets", 5, value=registered(LEAST))
+        hub.api["XcmPaymentApi_query_weight_to_asset_fee"] = lambda _: {"Ok": WEIGHT_FEE}
+        step = transfer("7", "assetHub", "hydraDx") | {"assetid": str(WUD), "remote_fee_asset": "DOT"}
+        configured = ("--config", str(network.config), "--json")
+        scenario = json.loads(scenarioctl(*configured, "create", flow(tmp_path, step)).out)["id"]
+
+        done = json.loads(scenarioctl(*configured, "job", "run", scenario).out)
+
+        (entry,) = done["mempool"]
+        assert (entry["human"][:5], entry["beside"]) == ("7 WUD", "0.0108 DOT")
+        assert done["result"][0] == says("7 WUD", "and 0.0108 DOT")
+        (kept,) = json.loads(scenarioctl(*configured, "job", "drafts", scenario).out)["mempool"]
+        assert kept["beside"] == "0.0108 DOT"
+        # Each of both needs a bound.
+        scenarioctl(*configured, "job", "start", scenario, "--max-amount", "7 WUD")
+        refused = scenarioctl("--config", str(network.config), "job", "run", scenario)
+        assert refused.err.splitlines()[-1] == says("0.0108 DOT", "max_amount")
+        scenarioctl(*configured, "job", "reschedule", scenario, "--max-amount", "7 WUD, 0.02 DOT")
+        assert scenarioctl(*configured, "job", "run", scenario).code == 0

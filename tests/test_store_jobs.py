@@ -72,6 +72,7 @@ DRAFT = MempoolDraft(
     expires=NOW + 24 * HOUR,
     node="1",
     human="1 DOT",
+    beside="0.1 DOT",
     uuid="0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90",
 )
 

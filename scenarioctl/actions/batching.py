@@ -52,6 +52,7 @@ async def draft_together(
         batch,
         warnings=_counted((text for each in drafted for text in _warnings_in_batch(each)), batch.warnings),
         doubts=_counted(text for each in transactions for text in each.doubts),
+        beside=" and ".join(each.beside for each in transactions if each.beside),
         notes=(*batch.notes, *_counted(text for each in transactions for text in each.notes)),
         asked=min((each.asked for each in transactions if each.asked), default=0),
     )

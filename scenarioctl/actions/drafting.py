@@ -544,6 +544,7 @@ async def encode_draft(
         offline=app.settings.offline,
         warnings=(*draft.warnings, *acted.warnings, *app.runtime_warnings(chain, table), *aged),
         notes=acted.notes,
+        beside="" if draft.beside is None else draft.beside[0].amount(draft.beside[1]),
         unproven=draft.unproven,
     )
 

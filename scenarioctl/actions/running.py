@@ -248,6 +248,7 @@ class Run:
         tx: str,
         amount: str = "0",
         human: str = "",
+        beside: str = "",
         spec_version: int | None = None,
     ) -> None:
         """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is built for."""
@@ -264,6 +265,7 @@ class Run:
                 expires=date + hours * 3600 * SECOND if hours else None,
                 node=node,
                 human=human,
+                beside=beside,
                 uuid=str(uuid4()),
             )
         )
@@ -373,12 +375,14 @@ class Run:
             chain=chain,
             amount=str(amount),
             human=human,
+            beside=transaction.beside,
             tx="0x" + bare_extrinsic(transaction.call_data).hex(),
             spec_version=transaction.spec_version,
         )
+        moved = " and ".join(filter(None, (human, transaction.beside)))
         offline = ", built offline, not checked against a node" * transaction.offline
         self.say(
-            f"Drafted {human and f'{human}, '}{chain} > {tx_type} > {to or chain} for {chain} {transaction.spec_version}{offline}"
+            f"Drafted {moved and f'{moved}, '}{chain} > {tx_type} > {to or chain} for {chain} {transaction.spec_version}{offline}"
         )
         for sentence in transaction.notes:
             self.say(f"Note: {sentence}")

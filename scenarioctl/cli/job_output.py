@@ -176,7 +176,7 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
             short_time(each["Date"]) if on_terminal else each["Date"],
             each["txType"],
             each["chain"],
-            each.get("human", each["amount"]) if on_terminal else each["amount"],
+            _say_amount(each) if on_terminal else each["amount"],
             _say_state(each) if on_terminal else each.get("state", ""),
             each["tx"],
             each.get("seq", ""),
@@ -196,6 +196,10 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
         for each in answer["mempool"]:
             if "flag" in each:
                 warn(f"{each['Date']}: {each['flag']}")
+
+
+def _say_amount(entry: Mapping[str, Any]) -> str:
+    return " + ".join(filter(None, (entry.get("human", entry["amount"]), entry.get("beside"))))
 
 
 Row = Mapping[str, Any]

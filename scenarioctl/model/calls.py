@@ -51,5 +51,7 @@ class UnsignedTransaction:
     asked: Literal[0, 1, 2] = 0
     #: Of an amount `max`: what it is, in whole tokens; empty otherwise.
     maximum: str = ""
+    #: What it sends beside its amount to pay on the way, in whole tokens; empty for nothing.
+    beside: str = ""
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False

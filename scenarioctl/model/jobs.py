@@ -210,6 +210,8 @@ class MempoolDraft:
     node: str = ""
     #: What `amount` is in whole tokens, like `1.5 DOT`; empty if no asset moves, or if nobody noted it.
     human: str = ""
+    #: What it sends beside that to pay on the way, like `0.1 DOT`; empty for nothing.
+    beside: str = ""
     #: Names it for ever, also if a failover loses it.
     uuid: str = ""
 

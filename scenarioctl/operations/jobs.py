@@ -228,6 +228,8 @@ class MempoolRow(TypedDict):
     amount: "Digits"
     #: The same in whole tokens, like `1.5 DOT`; left out if it is not known.
     human: NotRequired[str]
+    #: What it sends beside that to pay on the way, in whole tokens; left out for nothing.
+    beside: NotRequired[str]
     #: As the step type names it, like `xTransfer` or `ChainQuery`.
     txType: str
     Date: "Timestamp"
@@ -500,6 +502,8 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark |
     }
     if draft.human:
         fields["human"] = draft.human
+    if draft.beside:
+        fields["beside"] = draft.beside
     if draft.uuid:
         fields["uuid"] = draft.uuid
     if draft.node:

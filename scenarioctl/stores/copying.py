@@ -104,7 +104,7 @@ TABLES = (
     _table("log_lines", "int seq written; text job text"),
     _table(
         "mempool",
-        "int seq date; int? spec_version expires occurrence; text job chain amount tx_type node flag tx human uuid",
+        "int seq date; int? spec_version expires occurrence; text job chain amount tx_type node flag tx human uuid beside",
     ),
     _table("tallies", "text job; int lines entries runs", key="job"),
     _table("webhook_events", "int id received; text uuid content", key="id", scenario=""),

@@ -287,7 +287,7 @@ SELECT seq, job, written, text FROM log_lines
 {_LINES} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
 
 -- _DRAFTS --
-SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, occurrence FROM mempool
+SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, beside, occurrence FROM mempool
 
 -- READ_MEMPOOL --
 {_DRAFTS} WHERE seq > :after ORDER BY seq LIMIT :limit
@@ -425,13 +425,13 @@ WITH locked AS MATERIALIZED (SELECT {lock 1, 0})
 SELECT job, written, text FROM locked, {rows lines, job text, written bigint, text text} {in_order}
 
 -- DRAFT_COLUMNS --
-chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid
+chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid, beside
 
 -- ADD_DRAFTS --
 {_NUMBERED} INSERT INTO mempool (job, occurrence, flag, {DRAFT_COLUMNS})
 SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {rows drafts, job text, occurrence bigint, chain text,
     amount text, tx_type text, date bigint, spec_version bigint, expires bigint, node text, tx text, human text,
-    uuid text} {in_order}
+    uuid text, beside text} {in_order}
 
 -- LOCK_SPENDING --
 SELECT {lock 6, :key}

@@ -450,10 +450,10 @@ def _read_line(row: Row) -> LogLine:
 
 def _read_entry(row: Row) -> MempoolEntry:
     """Return the draft in *row*; one without a transaction if the row is damaged."""
-    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, occurrence = (
-        row
-    )
-    texts, times = (flag, chain, amount, tx_type, tx, node, human, uuid), (spec_version, expires, occurrence)
+    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, *rest = row
+    node, human, uuid, beside, occurrence = rest
+    texts = (flag, chain, amount, tx_type, tx, node, human, uuid, beside)
+    times = (spec_version, expires, occurrence)
     if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
         draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
         return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
@@ -468,6 +468,7 @@ def _read_entry(row: Row) -> MempoolEntry:
         node=node,
         human=human,
         uuid=uuid,
+        beside=beside,
     )
     return MempoolEntry(seq=seq, job=job, flag=flag, draft=draft, occurrence=occurrence)
 

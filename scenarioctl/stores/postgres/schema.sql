@@ -509,3 +509,6 @@ CREATE TABLE spending (
     amount text NOT NULL,
     PRIMARY KEY (job, run, node, asset)
 );
+
+-- what drafts send beside, compatible 1 --
+ALTER TABLE mempool ADD COLUMN beside text NOT NULL DEFAULT '';

@@ -673,3 +673,6 @@ CREATE TABLE spending (
     amount TEXT NOT NULL,
     PRIMARY KEY (job, run, node, asset)
 ) WITHOUT ROWID;
+
+-- what drafts send beside --
+ALTER TABLE mempool ADD COLUMN beside TEXT NOT NULL DEFAULT '';
