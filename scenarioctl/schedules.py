@@ -138,13 +138,13 @@ def write_duration(nanoseconds: int) -> str:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """Return the schedule in words: `every 12h, at most 10 DOT per draft`, `cron 0 9 * * 1-5 (Europe/Berlin)`."""
+    """Return the schedule in words: `every 12h, as one transaction, at most 10 DOT per draft`, `cron 0 9 * * 1-5 (Europe/Berlin)`."""
     times = (
         f"cron {schedule.cron} ({schedule.timezone})"
         if schedule.cron
         else f"every {write_duration(schedule.every)}"
     )
-    return ", ".join(filter(None, (times, describe_bounds(schedule))))
+    return ", ".join(filter(None, (times, "as one transaction" * schedule.batch, describe_bounds(schedule))))
 
 
 def describe_bounds(schedule: Schedule) -> str:
@@ -357,5 +357,6 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "overlap": _read_overlap,
     "catchup": partial(read_duration, field="catchup"),
     "pause_after": _read_count,
+    "batch": bool,
     **{name: partial(read_bounds, field=name) for name in ("max_amount", "max_per_day")},
 }

@@ -121,6 +121,7 @@ class FakeRun:
         clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
         guard: Guard | None = None,
+        together: bool = False,
     ) -> None:
         self.app, self.id, self.on_step = app, id, on_step
         #: How many legs it has had.

@@ -15,6 +15,7 @@ from scenarioctl.model.checks import Check
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.diagram import Diagram
 
@@ -60,6 +61,35 @@ async def draft_together(
         return batch, drafted
     batch = await check_draft(app, batch, sender)
     return replace(batch, check=doubt_steps(require_check(batch), drafted)), drafted
+
+
+def check_together(app: "Application", diagram: "Diagram") -> None:
+    """Refuse a *diagram* of which is known before it is drafted that its steps don't make one transaction.
+
+    InvalidRequest if there is a step that does more than draft, none that drafts, or if they draft on several chains.
+    """
+    _check_steps(diagram)
+    steps = [(node, step) for node in diagram.in_order() if (step := find_step(node)) is not None]
+    outlines = [step.outline(app, diagram, node) for node, step in steps if step.draft and step.outline]
+    if not outlines:
+        raise InvalidRequest("a batch needs a step that drafts a transaction, and this scenario has none")
+    named = [chain for chain, _ in outlines if chain]
+    if named:
+        _find_chain(app, named)
+
+
+def sum_drafted(app: "Application", drafted: Sequence[Drafted]) -> tuple[int, str]:
+    """Return what *drafted* transactions of one chain move: raw, 0 if it is more than one asset, and in whole tokens."""
+    sums: Counter[Asset] = Counter()
+    others = []
+    for each in drafted:
+        if each.asset and each.raw_amount:
+            sums[app.assets.find(app.registry.find(each.source_chain), each.asset)] += each.raw_amount
+        elif each.human:
+            others.append(each.human)
+    named = (asset.whole_amount(raw) for asset, raw in sums.items())
+    one = sum(sums.values()) if len(sums) == 1 and not others else 0
+    return one, " and ".join(filter(None, (*named, *others)))
 
 
 def _find_chain(app: "Application", named: Iterable[str]) -> "Chain":

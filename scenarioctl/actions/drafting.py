@@ -36,6 +36,8 @@ T = TypeVar("T")
 _SHOWN = 12
 #: The type of a payout's node, and the key under which its form says, while it is opened, which transaction was sent for it.
 PAYOUT, SENT = "payout", "sent"
+#: In the list of drafts, the type of a transaction of all steps.
+BATCH = "Batch"
 #: Calls of a batch that is made in a thread.
 _MANY_CALLS = 50
 

@@ -1,7 +1,7 @@
 """A run: the steps of a diagram executed in order, with their log and their drafts."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
@@ -65,6 +65,7 @@ class Run:
         clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
         guard: Guard | None = None,
+        together: bool = False,
     ) -> None:
         self.app = app
         #: Id of the scenario, and so of its job.
@@ -98,6 +99,8 @@ class Run:
         self._diagram = diagram
         self._on_step = on_step
         self._guard = guard
+        #: All steps are drafted as one transaction.
+        self._together = together
         #: The node that waits; empty before the first leg.  When the step that it is at began, and its number of lines then.
         self._at = ""
         self._began = 0
@@ -130,6 +133,9 @@ class Run:
         steps = [step for node in nodes if (step := find_step(node)) is not None]
         self._several = sum(step.tx_type != "" for step in steps) > 1
         self._drafting = sum(step.draft is not None for step in steps)
+        if self._together and self._drafting > 1:
+            await self._take_together(nodes)
+            return None
         filled = self._diagram.with_neighbors(self._fill_near)
         first = next((place for place, node in enumerate(nodes) if node.id == self._at), 0)
         if self.wait is not None:
@@ -308,6 +314,30 @@ class Run:
                 self._fail(f"{_named(node)} failed: {error.statement}", error)
             self._end(diagram, node, StepOutcome.FAILED, self.failure)
         return None
+
+    async def _take_together(self, nodes: Sequence[Node]) -> None:
+        """Draft all steps, which are *nodes*, as one transaction."""
+        from scenarioctl.actions.batching import check_together, draft_together, sum_drafted
+        from scenarioctl.actions.drafting import BATCH
+
+        self._drafting, self._began = 1, self._clock()
+        drafting = [(step, node) for node in nodes if (step := find_step(node)) is not None and step.draft]
+        outcome = StepOutcome.DRAFTED
+        try:
+            check_together(self.app, self._diagram)
+            transaction, drafted = await draft_together(self.app, self._diagram)
+            amount, human = sum_drafted(self.app, drafted)
+            await self._keep(BATCH, "", transaction, amount=amount, human=human)
+        except (StoreBusy, StoreUnavailable):
+            raise
+        except ScenarioctlError as error:
+            outcome = StepOutcome.FAILED
+            chain, _ = self._outline(self._diagram, *drafting[0])
+            self.add_entry(BATCH, "", chain=chain, tx=NO_TRANSACTION)
+            self._fail(f"{NO_TRANSACTION}: {error.statement}", error)
+        said = self.lines[0]
+        for _, node in drafting:
+            self._end(self._diagram, node, outcome, said)
 
     def _outline(self, diagram: Diagram, step: "StepKind", node: Node) -> tuple[str, str]:
         """Return the chain and the raw amount of a step that can't be drafted, as far as they are known."""

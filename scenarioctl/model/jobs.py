@@ -78,6 +78,8 @@ class Schedule:
     #: The most that a draft moves of each asset, and all drafts of 24 hours: `10 DOT, 5 USDT`; both empty: anything.
     max_amount: str = ""
     max_per_day: str = ""
+    #: All steps are drafted as one transaction.
+    batch: bool = False
 
     def pauses(self, failures: int) -> bool:
         """Return whether the last of so many failed runs in a row pauses the job.  One that is resumed has as many more."""

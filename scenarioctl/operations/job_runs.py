@@ -38,6 +38,8 @@ class JobRow(TypedDict):
     #: The most that a draft moves, and all drafts of 24 hours, like `10 DOT, 5 USDT`; null for no bound.
     max_amount: str | None
     max_per_day: str | None
+    #: Whether all steps are drafted as one transaction.
+    batch: bool | None
     changed: "Timestamp | None"
     next: "Timestamp | None"
     #: Of the last run, those of `job run` included; null if it never ran.
@@ -171,6 +173,7 @@ def _describe_job(job: Job, newest: KeptRun | None, *, runs: int, drafts: int) -
         "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
         "max_amount": schedule.max_amount or None,
         "max_per_day": schedule.max_per_day or None,
+        "batch": schedule.batch,
         "changed": timestamp(job.changed),
         "next": _moment(job.due if job.state is JobState.RUNNING else None),
         "last": _moment(newest.started if newest else None),

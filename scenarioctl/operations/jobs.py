@@ -97,8 +97,8 @@ class ScheduledJob:
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
-        values = {each.name: getattr(self, each.name) for each in fields(Schedule)}
-        return {name: value for name, value in values.items() if value != ""}
+        values = {each.name: getattr(self, each.name, "") for each in fields(Schedule)}
+        return {name: value for name, value in values.items() if value != "" and value is not False}
 
     def targets(self) -> "tuple[NotificationTarget, ...] | None":
         """Return where notifications are to be sent; None if that is left out."""
@@ -117,6 +117,9 @@ class StartJob(ScheduledJob):
     others, or `none`. A running job is not started again, and another schedule for it is refused.
     """
 
+    #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does: they must be on one chain.
+    batch: bool = False
+
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import changed_schedule, describe_schedule, first_times, read_schedule
@@ -130,7 +133,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         targets = former.notify if former is not None else ()
     if former is not None and former.state is not JobState.RUNNING:
         # A worker of an older version takes a row with bounds for damaged: it must not lose them.
-        if former.reason != DAMAGED and not given.keys() - {*BOUNDS}:
+        if former.reason != DAMAGED and not given.keys() - {*BOUNDS, "batch"}:
             schedule = changed_schedule(former.schedule, given)
             notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
         else:
@@ -138,6 +141,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             schedule = changed_schedule(schedule, bounds)
             if any(bounds.values()):
                 notes.append(f"Using the bounds of the last start: {describe_schedule(schedule)}.")
+    if schedule.batch:
+        await _check_batch(app, request.id)
     now = await app.store.now()
     times = first_times(schedule, now)
     job = Job(
@@ -160,6 +165,13 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         if running is not None and running.notify != targets:
             notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
     return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
+
+
+async def _check_batch(app: Application, id: str) -> None:
+    from scenarioctl.actions.batching import check_together
+
+    stored = await app.store.get_scenario(id)
+    check_together(app, await open_blob(app, stored.blob, id))
 
 
 async def given_schedule(app: Application, request: ScheduledJob) -> dict[str, object]:
@@ -279,7 +291,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     job = await app.store.get_job(request.id)
     schedule = Schedule() if job is None else job.schedule
     guard = guard_of(app, request.id, schedule, run=key, planned=started)
-    run = Run(app, request.id, diagram, summary=stored.summary, key=key, guard=guard)
+    run = Run(app, request.id, diagram, summary=stored.summary, key=key, guard=guard, together=schedule.batch)
     error: ScenarioctlError | None = None
     try:
         wait = await carry_out(run, timeout=timeout)

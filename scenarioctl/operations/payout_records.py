@@ -121,12 +121,14 @@ async def refuse_second(
 
     It is written down already, so that of two that are sent at once none is overlooked.
     """
+    from scenarioctl.actions.drafting import BATCH
     from scenarioctl.actions.payout import TX_TYPE
     from scenarioctl.operations.stored_diagrams import open_stored
 
     scenario, node = step
     if draft is not None:
-        if draft.draft.tx_type != TX_TYPE:
+        kind = draft.draft.tx_type
+        if kind != TX_TYPE and not (kind == BATCH and payouts_of(await open_stored(app, draft.job))):
             return
         sent = await read_sent_payouts(app, draft.job)
         others = [each for each in sent if each.draft == draft.seq]

@@ -60,7 +60,7 @@ _KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 
 #: Fields that older versions don't know: they read a schedule without them, and leave a job with them alone.
-_NEWER = BOUNDS
+_NEWER = (*BOUNDS, "batch")
 
 
 def write_schedule(schedule: Schedule) -> str:

@@ -199,6 +199,7 @@ class RunningLeg:
                 summary=leg.summary,
                 key=key,
                 clock=self._now,
+                together=job.schedule.batch,
                 guard=guard_of(session, job.id, job.schedule, run=key, planned=outcome.planned),
                 # Nothing that the run keeps may lead to it, or it stays in memory until garbage is collected.
                 on_step=lambda own: self._log([*former, *own]),
