@@ -130,6 +130,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "line": 15,
         "payout": 4,
         "staking": 14,
+        "dca": 3,
         "join": 9,
         "signing-payload": 77,
         "signed-extrinsic": 30,

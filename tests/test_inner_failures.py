@@ -56,6 +56,11 @@ def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
     [
         ("polkadot", "Utility.DispatchedAs", {"result": {"Ok": None}}),
         ("polkadot", "Utility.BatchCompleted", None),
+        (
+            "hydraDx",
+            "DCA.Terminated",
+            {"id": 7, "who": bytes(32), "error": {"Module": {"index": 66, "error": 11}}},
+        ),
         ("polkadot", "Utility.IfElseFallbackCalled", {"main_error": {"Token": "FundsUnavailable"}}),
         (
             "polkadot",

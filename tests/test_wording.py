@@ -509,6 +509,18 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
         ),
         (
             "hydraDx",
+            *("DCA", "terminate"),
+            {"schedule_id": 8123, "next_execution_block": None},
+            "stops the DCA order 8123, which frees what is left of its total, on Hydration",
+        ),
+        (
+            "hydraDx",
+            *("DCA", "unlock_reserves"),
+            {"who": RAW_BOB, "asset_id": 5},
+            f"frees what DCA still keeps of DOT of {BOB}, once none of its orders runs, on Hydration",
+        ),
+        (
+            "hydraDx",
             *("Router", "sell_all"),
             {**ORDER, "min_amount_out": 1, "route": [HOP, HOP]},
             "sells all DOT of the signer at any price on Hydration, through 2 pools",

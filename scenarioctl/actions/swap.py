@@ -207,11 +207,11 @@ def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
     """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
     minimum = None
     with fields.checking():
-        minimum = _minimum(fields, asset_out)
+        minimum = read_minimum(fields, asset_out)
     kept: dict[str, Any] = {
         "minAmountOut": minimum,
         "slippage": fields.open("slippage", lambda value, field: to_text(read_slippage(value, field))),
-        "maxImpact": fields.open("max_impact", lambda value, field: to_text(_max_impact(value, field))),
+        "maxImpact": fields.open("max_impact", lambda value, field: to_text(read_max_impact(value, field))),
     }
     if fields.flag("exact_minimum"):
         given = "min_amount_out" if fields.get("min_received") is None else "min_received"
@@ -239,7 +239,7 @@ def _open_route(route: Any, field: str) -> Any:
     return route
 
 
-def _minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
+def read_minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
     """Return the minimum in the smallest unit, or the text with the placeholder that will be it; None if there is none."""
     raw, tokens = fields.name("min_amount_out"), fields.name("min_received")
     received = fields.get("min_received")
@@ -297,7 +297,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
         minimum=None if minimum is None or minimum == "" else parse_raw(minimum, field="minAmountOut"),
         exact=exact,
         slippage=read_slippage(slippage, "slippage"),
-        max_impact=_max_impact(impact, "maxImpact"),
+        max_impact=read_max_impact(impact, "maxImpact"),
     )
 
 
@@ -323,10 +323,10 @@ _DEFAULT_SLIPPAGE = Decimal(1)
 _DEFAULT_MAX_IMPACT = Decimal(5)
 
 
-def read_slippage(value: object, field: str) -> Decimal:
+def read_slippage(value: object, field: str, *, default: Decimal = _DEFAULT_SLIPPAGE) -> Decimal:
     """Return a slippage in per cent, the default where *value* is none."""
     if value is None or value == "":
-        return _DEFAULT_SLIPPAGE
+        return default
     slippage = parse_number(value, field=field, zero=True)
     if slippage >= 100:
         raise InvalidRequest(
@@ -335,7 +335,7 @@ def read_slippage(value: object, field: str) -> Decimal:
     return slippage
 
 
-def _max_impact(value: object, field: str) -> Decimal:
+def read_max_impact(value: object, field: str) -> Decimal:
     if value is None or value == "":
         return _DEFAULT_MAX_IMPACT
     impact = parse_number(value, field=field, zero=True)

@@ -152,7 +152,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     transaction = drafted.transaction
     check = passed_check(transaction)
     written = await write_transaction(app, transaction, request)
-    warnings = (*_confirm(transaction, yes=request.yes), *written.warnings)
+    warnings = (*confirm_doubts(transaction, yes=request.yes), *written.warnings)
     _judge(request, warnings)
     swap: SwapTransaction = {
         "swap_tx": written.tx,
@@ -170,7 +170,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     )
 
 
-def _confirm(transaction: "UnsignedTransaction", *, yes: bool | None) -> tuple[str, ...]:
+def confirm_doubts(transaction: "UnsignedTransaction", *, yes: bool | None) -> tuple[str, ...]:
     """Return the warnings of *transaction*: with *yes* not those that are confirmed, with False a doubt is refused."""
     if yes is None:
         # A client of the interface can't know of `yes`.

@@ -39,6 +39,7 @@ _TAGS = {
     "balances": "Chains",
     "staking": "Chains",
     "staking_calls": "Transactions",
+    "dca": "Transactions",
     "addresses": "Chains",
     "multisigs": "Transactions",
     "swap_quotes": "Chains",

@@ -22,6 +22,7 @@ CHAINS = {
     "test_between_parachains": ("parachains",),
     "test_bridges": ("system",),
     "test_contracts": ("xcm", "pop"),
+    "test_dca": ("omnipool",),
     "test_crafted_swaps": ("omnipool",),
     "test_crafted_system": ("system",),
     "test_costs": ("xcm", "omnipool"),

@@ -19,8 +19,8 @@ _OUTCOMES: dict[str, str | None] = {
 }
 #: How events are called that tell of a failure without a reason in their fields.
 _NAMES = ("Failed", "Interrupted", "WithErrors", "Revert", "Reverted")
-#: Failures that the call provides for: its fallback runs.
-_EXPECTED = frozenset(("Utility.IfElseFallbackCalled",))
+#: What the call provides for: its fallback runs; an order ends since the call stops it, of which the event tells as an error.
+_EXPECTED = frozenset(("Utility.IfElseFallbackCalled", "DCA.Terminated"))
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 
 
