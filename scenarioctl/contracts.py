@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.errors import InvalidRequest, TooLarge, name_of
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.model.diagram import name_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

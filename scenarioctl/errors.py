@@ -281,6 +281,19 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def name_of(value: object) -> str:
+    """Return a short name for *value* by its JSON type."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return shorten(value)
+
+
 def _is_plain(value: object, limit: int) -> bool:
     """Return whether a JSON answer has *value* as it is, and not as a sentence shows it."""
     if isinstance(value, str):

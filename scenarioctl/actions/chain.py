@@ -15,9 +15,9 @@ from scenarioctl.actions.story import (
     name_chain,
     one_line,
 )
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import ACTION_BOX, EditorBox
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

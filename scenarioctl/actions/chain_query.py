@@ -21,10 +21,10 @@ from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, name_chain, one_line, shorten_middle
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold, name_of
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_digits, read_number
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run

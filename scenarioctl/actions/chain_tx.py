@@ -13,9 +13,9 @@ from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line, shorten_middle
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import EditorBox
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

@@ -11,7 +11,7 @@ from scenarioctl.actions.placeholders import (
     replace_each,
     require_filled,
 )
-from scenarioctl.errors import BadJson, InvalidRequest, shorten
+from scenarioctl.errors import BadJson, InvalidRequest, name_of, shorten
 from scenarioctl.model.amounts import (
     RAW,
     TypedAmount,
@@ -23,7 +23,6 @@ from scenarioctl.model.amounts import (
     to_text,
     to_whole,
 )
-from scenarioctl.model.diagram import name_of
 from scenarioctl.model.formulas import (
     MAXIMUM,
     OPEN,

@@ -16,7 +16,7 @@ from scenarioctl.actions.placeholders import first_names, has_numbered, rename
 from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
 from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, shorten, suggest
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, name_of, shorten, suggest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.acting import read_acting
@@ -28,7 +28,6 @@ from scenarioctl.model.diagram import (
     check_depth,
     find_cycle,
     label_document,
-    name_of,
     read_diagram,
     read_name,
     read_tags,

@@ -24,10 +24,10 @@ from scenarioctl.actions.placeholders import (
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.story import Look, Story, one_line
-from scenarioctl.errors import InvalidRequest, RequestFailed
+from scenarioctl.errors import InvalidRequest, RequestFailed, name_of
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest, place_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
-from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.errors import Conflict, InvalidRequest, name_of
 from scenarioctl.formats.csv_tables import read_csv
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.calls import Call
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.build import build_payments
 

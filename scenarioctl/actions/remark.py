@@ -12,9 +12,9 @@ from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Story, name_chain, one_line, side_texts
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import ACTION_BOX
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

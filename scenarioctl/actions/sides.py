@@ -16,8 +16,8 @@ from scenarioctl.actions.placeholders import (
     require_filled,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
+from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import split_amount
 
 if TYPE_CHECKING:

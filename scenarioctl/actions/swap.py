@@ -31,10 +31,10 @@ from scenarioctl.actions.story import (
     one_line,
     side_texts,
 )
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import needs_maximum
 
 if TYPE_CHECKING:

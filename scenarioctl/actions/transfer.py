@@ -27,10 +27,10 @@ from scenarioctl.actions.sides import (
 )
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, account_row, known, name_chain, one_line, side_texts
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import MAXIMUM, needs_maximum
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 from scenarioctl.transactions.transfer.request import Transfer

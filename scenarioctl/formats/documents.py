@@ -14,8 +14,8 @@ from decimal import Decimal
 from string import whitespace
 from typing import Any, NamedTuple
 
-from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
-from scenarioctl.model.diagram import MAX_DEPTH, check_depth, name_of
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, name_of, shorten
+from scenarioctl.model.diagram import MAX_DEPTH, check_depth
 
 #: The largest document, in bytes of UTF-8.
 MAX_BYTES = 16 * 1024 * 1024

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, TooLarge, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, TooLarge, name_of, shorten
 from scenarioctl.model.acting import Acting, read_acting
 
 #: Limits of a diagram.  The largest one seen has 40 nodes and nests 9 levels.
@@ -443,19 +443,6 @@ def find_cycle(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     cycle = [number for number, step in steps.items() if step >= steps[at]][::-1]
     start = cycle.index(min(cycle))
     return cycle[start:] + cycle[:start]
-
-
-def name_of(value: object) -> str:
-    """Return a short name for *value* by its JSON type."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    return shorten(value)
 
 
 def _list_in(document: dict[str, Any], key: str, field: str) -> list[Any]:

@@ -7,18 +7,10 @@ from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, TooLarge
+from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, name_of
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.diagram import (
-    ACTING,
-    MAX_NAME,
-    Diagram,
-    label_document,
-    name_of,
-    read_diagram,
-    read_tags,
-)
+from scenarioctl.model.diagram import ACTING, MAX_NAME, Diagram, label_document, read_diagram, read_tags
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
