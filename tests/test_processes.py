@@ -112,6 +112,11 @@ def test_a_transfer_imports_nothing_that_it_does_not_need(tmp_path: Path) -> Non
         "chains.connection",
         "runtime.metadata",
         "actions.swap",
+        # Neither a diagram nor what tells in words what a call does.
+        "model.diagram",
+        "operations.decoded_transactions",
+        "transactions.call_builder",
+        "transactions.signing.fee_asset",
     ):
         assert of(f"scenarioctl.{room}", modules) == []
 

@@ -11,13 +11,13 @@ from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.json_types import Hex, Told
 from scenarioctl.model.request_fields import Address, Block, ChainName, Hash, Value
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     check_form,
     check_sender,
     parse_sender,
 )
-from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.hex_fields import parse_hash
 from scenarioctl.transactions.keyless_accounts import read_receiver

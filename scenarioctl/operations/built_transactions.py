@@ -214,10 +214,10 @@ async def find_fee_asset(app: Application, chain: "Chain", fee_asset: object) ->
 
     InvalidRequest if no transaction of the chain can name it.
     """
-    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
-
     if fee_asset in ("", None):
         return None
+    from scenarioctl.transactions.signing.fee_asset import fee_asset_id
+
     asset = app.assets.find(chain, fee_asset, field="fee_asset")
     fee_asset_id(await app.runtime(chain), chain, asset)
     return asset

@@ -1,35 +1,24 @@
 """Build the transaction of any one call of a chain, or of several in a batch."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
+from scenarioctl.actions.drafting import draft_batch, draft_call
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.json_types import Hex, Meaning
 from scenarioctl.model.request_fields import ChainName, Value
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
-    Checked,
-    RuntimeUsed,
-    WrittenTransaction,
     check_form,
     check_sender,
-    find_fee_asset,
-    passed_check,
     read_aside,
-    runtime_used,
-    write_transaction,
 )
-from scenarioctl.operations.decoded_transactions import explain_transaction, read_unsigned
+from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.call_builder import BATCHES
-from scenarioctl.transactions.extrinsic import Extrinsic
 from scenarioctl.transactions.hex_fields import parse_hex
-
-if TYPE_CHECKING:
-    from scenarioctl.model.calls import UnsignedTransaction
 
 __all__ = ["batch_calls", "build_call"]
 
@@ -45,12 +34,6 @@ class BuildCall(CheckableFields):
     #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its call data or of a bare
     #: extrinsic.
     args: Annotated[Any, Value("ARG")] = ()
-
-
-class BuiltCall(RuntimeUsed, Checked, Meaning):
-    chain: str
-    #: In the form of `output_format`.
-    tx: "Hex"
 
 
 async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
@@ -98,36 +81,3 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
         calls.append(call)
     transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
     return await answer_call(app, transaction, request, sender)
-
-
-async def explain_written(
-    app: Application, transaction: "UnsignedTransaction", written: WrittenTransaction
-) -> Meaning:
-    """Return what *transaction* does, with what a payload signs beside it."""
-    chain = app.registry.find(transaction.chain)
-    table = await app.runtime(chain)
-    signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
-    return await read_aside(app, transaction.call_data, explain_transaction, app, chain, table, signed)
-
-
-async def answer_call(
-    app: Application, transaction: "UnsignedTransaction", request: CheckableFields, sender: bytes | None
-) -> Result[BuiltCall]:
-    """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once it passes a check for them."""
-    chain = app.registry.find(transaction.chain)
-    if sender is not None:
-        fee_asset = await find_fee_asset(app, chain, request.fee_asset)
-        transaction = await check_draft(app, transaction, sender, fee_asset)
-    check = passed_check(transaction)
-    written = await write_transaction(app, transaction, request)
-    return Result(
-        answer={
-            "chain": chain.name,
-            "tx": written.tx,
-            **await explain_written(app, transaction, written),
-            **runtime_used(transaction, offline=transaction.offline),
-            **check,
-        },
-        notes=(*transaction.notes, *written.notes),
-        warnings=(*transaction.warnings, *written.warnings),
-    )

@@ -11,8 +11,8 @@ from scenarioctl.model.amounts import read_digits, read_number, values_of
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import AmountAnswer, Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import Address, Count, Percent, Raw, Tokens, Value
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender, parse_sender
-from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.creation import confirm_doubts
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.swap_quotes import SwapFields

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from scenarioctl.application import Application
 from scenarioctl.model.request_fields import OwnScenarioName
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     check_form,
     check_sender,
     refuse_checked_fee_asset,
 )
-from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.sent_records import warn_of_scenario
 from scenarioctl.operations.stored_diagrams import open_scenario

@@ -189,7 +189,7 @@ async def _describe(
     app: Application, drafted: "Drafted", written: WrittenTransaction
 ) -> DescribedTransaction:
     # Who only lists scenarios needs no codec.
-    from scenarioctl.operations.calls import explain_written
+    from scenarioctl.operations.answered_calls import explain_written
 
     meaning = await explain_written(app, drafted.transaction, written)
     described: DescribedTransaction = {

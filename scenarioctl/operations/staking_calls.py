@@ -11,8 +11,8 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, NotFound
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.request_fields import Address, ChainName, Count, Tokens, Value
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender, parse_sender
-from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from scenarioctl.model.request_fields import (
     SourceChain,
     Tokens,
 )
+from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
     CheckableFields,
@@ -43,7 +44,6 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
     write_transaction,
 )
-from scenarioctl.operations.calls import BuiltCall, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
