@@ -943,7 +943,9 @@ def test_it_says_that_it_lives_is_ready_and_which_version_it_is(served: Serving)
 
 def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp_path: Path) -> None:
     class Stuck:
-        last_beat = time.monotonic() - 60
+        @property
+        def last_beat(self) -> float:
+            return time.monotonic() - 60.2
 
     async def fail() -> int:
         raise Conflict("the store is locked")

@@ -31,9 +31,8 @@ from tests.web import Visit, serving
 Nuisance = Callable[[web.Request, web.WebSocketResponse], Awaitable[None]]
 
 MIB = 1024 * 1024
-#: Waits a tenth of a second for what is no work.
-#: The first endpoint is asked first, however busy the machine is.
-HURRIED = Timeouts(prompt=0.2, stagger=10.0)
+#: Waits half a second for what is no work, and asks the first endpoint first, however busy the machine is.
+HURRIED = Timeouts(prompt=0.5, stagger=10.0)
 
 
 class Babbler(Node):

@@ -25,8 +25,8 @@ from tests.runner import finish
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"
-#: Waits a tenth of a second for what is no work.
-HURRIED = Timeouts(prompt=0.1)
+#: Waits half a second for what is no work: even on a busy machine, a node that answers has done so by then.
+HURRIED = Timeouts(prompt=0.5)
 
 
 def polkadot_at(*endpoints: str) -> Chain:
@@ -41,7 +41,7 @@ def slowly(answer: Any) -> Callable[..., Any]:
     """Return an answer that takes longer than anybody of these tests likes to wait."""
 
     def take(*_: Any) -> Any:
-        time.sleep(0.3)
+        time.sleep(1)
         return answer
 
     return take
@@ -49,7 +49,7 @@ def slowly(answer: Any) -> Callable[..., Any]:
 
 @contextmanager
 def client_of(tmp_path: Path, *nodes: Node, timeouts: Timeouts = HURRIED) -> Iterator[Client]:
-    """Give a client of these endpoints that waits a tenth of a second for what is no work."""
+    """Give a client of these endpoints that waits half a second for what is no work."""
     chain = polkadot_at(*(node.url for node in nodes))
     pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
     try:
@@ -139,7 +139,7 @@ def test_what_acts_is_waited_for_and_never_asked_elsewhere(tmp_path: Path) -> No
     with (
         Node(answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)) as slow,
         Node(answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")) as other,
-        client_of(tmp_path, slow, other, timeouts=Timeouts(answering=0.5)) as client,
+        client_of(tmp_path, slow, other, timeouts=Timeouts(answering=2.0)) as client,
     ):
         said = finish(client.submit("author_submitExtrinsic", "0x00"))
         with pytest.raises(ChainUnreachable) as lost:
@@ -201,7 +201,7 @@ def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
 
 def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
     def answer_and_sleep(*_: Any) -> str:
-        asyncio.get_running_loop().call_soon(time.sleep, 1)
+        asyncio.get_running_loop().call_soon(time.sleep, 3)
         return "a block"
 
     with Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node:
@@ -212,7 +212,7 @@ def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
         passed = time.monotonic() - started
 
     assert said == "a block"
-    assert passed < 0.5
+    assert passed < 2
 
 
 class Flood(Server):
