@@ -35,6 +35,19 @@ EXITS = {
     "chain_unreachable": 5,
 }
 
+#: Fields whose options a person knows by other names, which a sentence on a terminal says.
+TYPED = {
+    "sourchain": "--from",
+    "destchain": "--to",
+    "source_chain": "--from",
+    "dest_chain": "--to",
+    "assetid": "--asset",
+    "destinationaddress": "--to-address",
+    "destination_address": "--to-address",
+    "assetin": "--sell",
+    "assetout": "--buy",
+}
+
 Line = tuple[str, ...]
 #: Name -> content.
 #: What a file holds; a large one is made when its test runs, not by every worker that collects it.
@@ -431,7 +444,9 @@ def test_bad_input_is_refused_in_one_sentence(
     # On stderr too, for scripts that read stdout.
     assert (as_json.err, as_json.code) == (as_json.out, EXITS[code])
     hint = f"Try '{usage} --help'.\n" if usage else ""
-    assert plain.err == f"Error: {said}\n{hint}"
+    field, _, rest = said.partition(" ")
+    option = TYPED.get(field, field)
+    assert plain.err == f"Error: {field if option in rest else option} {rest}\n{hint}"
     assert (plain.out, plain.code) == ("", EXITS[code])
     assert (content(tmp_path), count_stored()) == before
 

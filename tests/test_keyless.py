@@ -67,27 +67,19 @@ def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind:
 
 
 @pytest.mark.parametrize(
-    ("line", "field"),
+    "line",
     [
-        (("create", "scenario", *ROUTE, "--amount", "2", "--destination-address"), "destination_address"),
-        (
-            ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
-            "destinationaddress",
-        ),
-        (
-            ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
-            "destinationaddress",
-        ),
+        ("create", "scenario", *ROUTE, "--amount", "2", "--destination-address"),
+        ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
+        ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
     ],
     ids=["create", "xcm", "check"],
 )
-def test_a_command_refuses_it_until_it_is_confirmed(
-    scenarioctl: Run, line: tuple[str, ...], field: str
-) -> None:
+def test_a_command_refuses_it_until_it_is_confirmed(scenarioctl: Run, line: tuple[str, ...]) -> None:
     refused = scenarioctl("--offline", *line, TREASURY)
     confirmed = scenarioctl("--offline", *line, TREASURY, "--yes")
 
-    assert (refused.code, refused.out, refused.err) == (2, "", refusal(field).printed)
+    assert (refused.code, refused.out, refused.err) == (2, "", refusal("--to-address").printed)
     # A check asks the chains, which is as far as it comes offline.
     assert (confirmed.code, "nobody" in confirmed.err) == (5 if line[0] == "tx" else 0, False)
 

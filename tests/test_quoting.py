@@ -854,7 +854,7 @@ class TestCommands:
             (
                 ("quote", "--assetin", "DOT", "--assetout", "DOT", "--amount", "2"),
                 2,
-                says("assetout", "5"),
+                says("--buy", "5"),
             ),
             (("quote", *SWAP, "2.00000000001"), 2, says("amount", "2.00000000001", "DOT", "10")),
             (("quote", *SWAP, "0"), 2, says("amount", "0")),

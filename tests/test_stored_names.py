@@ -287,7 +287,7 @@ def test_what_is_created_has_its_name_and_its_tags(
     own = ["paid"] if line[0] == "flow" else []
     assert shown["tags"] == sorted(["monthly", *own, "treasury"])
     assert (unnamed.get("name"), unnamed.get("tags")) == (("Rent", own) if own else (None, None))
-    assert (wrong.code, wrong.err) == (2, says("tags", "two words").printed)
+    assert (wrong.code, wrong.err) == (2, says("--tag", "two words").printed)
     assert scenarioctl("scenario", "list", "--field", "total").out == "2\n"
 
 

@@ -243,8 +243,8 @@ def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_pa
     # DepositAsset's beneficiary: no parents, X1 of AccountKey20 without a network.
     assert f"00010300{account[2:].lower()}" in sent.out
     assert (mistyped.code, long.code) == (2, 2)
-    assert mistyped.err == says("destinationaddress", "checksum")
-    assert long.err == says("destinationaddress", BOB, "20 bytes")
+    assert mistyped.err == says("--to-address", "checksum")
+    assert long.err == says("--to-address", BOB, "20 bytes")
 
 
 @pytest.mark.parametrize("check", [(), ("--check", "--sender", BOB)], ids=["plain", "checked"])

@@ -91,7 +91,7 @@ def test_a_scenario_needs_its_decimals(scenarioctl: Run) -> None:
     )  # fmt: skip
 
     assert refused.code == 2
-    assert refused.err.strip() == says("Error: assetid", USDT, "astar", "[[chains.astar.assets]]")
+    assert refused.err.strip() == says("Error: --asset", USDT, "astar", "[[chains.astar.assets]]")
 
 
 def test_the_ids_of_a_parachain_may_be_large() -> None:

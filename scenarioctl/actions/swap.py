@@ -274,7 +274,11 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
     """Refuse to sell an asset for itself."""
     if asset_in.id == asset_out.id:
         raise InvalidRequest(
-            field=field, value=asset_out.id, problem="is the asset sold", expected="another one to receive"
+            field=field,
+            value=asset_out.id,
+            shown=asset_out.label,
+            problem="is the asset sold",
+            expected="another one to receive",
         )
 
 

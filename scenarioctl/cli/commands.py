@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,14 @@ import click
 from scenarioctl.cli.aliases import ALIASES, SYNONYMS
 from scenarioctl.cli.options import (
     GLOBAL_OPTIONS,
+    SpelledOption,
     describe,
     is_needed,
     read_operation,
     request_parameters,
     spell,
 )
-from scenarioctl.errors import InvalidRequest, closest, either, question, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, closest, either, question, shorten
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -149,9 +151,11 @@ class Command(_OfOperation):
         # For an error, which may be one of the line.
         flags = ctx.find_root().ensure_object(dict)
         flags["operation"] = self.operation
-        if not ctx.resilient_parsing and not wants_json(args, flags):
+        as_json = wants_json(args, flags)
+        if not ctx.resilient_parsing and not as_json:
             args = self._completed(ctx, args)
-        return super().parse_args(ctx, args)
+        with self._naming_options(as_json=as_json):
+            return super().parse_args(ctx, args)
 
     def _completed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return *args* with what is missing, which a person at a terminal is asked for."""
@@ -173,12 +177,26 @@ class Command(_OfOperation):
         if flags.get("verbose"):
             _log_to_stderr()
         output = flags.get("output_file")
-        if output in (None, "-"):
-            return super().invoke(ctx)
-        from scenarioctl.cli.answer_file import written_whole
+        with self._naming_options(as_json=wants_json((), flags)):
+            if output in (None, "-"):
+                return super().invoke(ctx)
+            from scenarioctl.cli.answer_file import written_whole
 
-        with written_whole(output, quiet=bool(flags.get("quiet"))):
-            return super().invoke(ctx)
+            with written_whole(output, quiet=bool(flags.get("quiet"))):
+                return super().invoke(ctx)
+
+    @contextmanager
+    def _naming_options(self, *, as_json: bool) -> Iterator[None]:
+        """Let errors name their field as the option that a person types for it; JSON keeps the interface's name."""
+        try:
+            yield
+        except ScenarioctlError as error:
+            for each in () if as_json else self.params:
+                if isinstance(each, SpelledOption) and each.name == error.field:
+                    option = each.shown[0]
+                    if option != f"--{error.field.replace('_', '-')}" and option not in error.expected:
+                        raise error.named(option) from None
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_options(self, ctx, formatter)
