@@ -250,7 +250,7 @@ def test_a_flow_file_may_have_a_transfer_whose_cost_only_a_connection_tells(
     ("source", "asset", "receiver", "words"),
     [
         # What doesn't go on becomes the sender's, whom no scenario names.
-        ("hydraDx", "AAVE", ON_ETHEREUM, ("AAVE", "hydraDx", "xcm asset-transfer")),
+        ("hydraDx", "AAVE", ON_ETHEREUM, ("AAVE", "hydraDx", "tx transfer")),
         ("hydraDx", "DOT", ON_ETHEREUM, ("DOT", "hydraDx", "assetHub")),
         ("assetHub", "1/Here", "0x27ca963c279c93801941e1eb8799c23f407d68e7", ("beneficiary", "Snowbridge")),
     ],

@@ -239,8 +239,8 @@ def test_the_advice_is_the_whole_command() -> None:
 
     receiver = wanted.destination.account_format.format(BOB, wanted.destination.ss58_prefix)
     assert refused.value.advice.partition(": ")[2] == (
-        "scenarioctl xcm asset-transfer --from acala --to hydraDx --asset '1/Parachain(2006)' "
-        f"--amount 1000000000000 --to-address {receiver} --sender ADDRESS --check"
+        "scenarioctl tx transfer --from acala --to hydraDx --asset '1/Parachain(2006)' "
+        f"--amount 1000000000000raw --to-address {receiver} --sender ADDRESS --check"
     )
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 #: A fee from here on says that the bridge is closed: it is u128::MAX and more, which the runtime cuts off there.
 _CLOSED = U128_MAX // 2
 #: Said of each transfer by the first protocol, since there is a choice.
-_PROTOCOL = "The message goes by Snowbridge's first protocol (V1). The second one (V2) needs Ether for a relayer, and its fee in DOT can be far lower: use xcm asset-transfer with --relayer-fee (relayer_fee)."
+_PROTOCOL = "The message goes by Snowbridge's first protocol (V1). The second one (V2) needs Ether for a relayer, and its fee in DOT can be far lower: use tx transfer with --relayer-fee (relayer_fee)."
 #: Where an Asset Hub keeps the part of the delivery fee of the second protocol that is the bridge's own: a u128.
 _BASE_FEE_KEY = "0x" + twox(b":BridgeHubEthereumBaseFeeV2:", 2).hex()
 #: What relaying one transfer takes, by Snowbridge's SDK and registry (npm @snowbridge/registry 1.1.12): the update of its light

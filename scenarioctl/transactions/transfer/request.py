@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.asset_rows import identities_of
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.model.amounts import U128_MAX, to_whole
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -138,7 +138,7 @@ def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequ
 
 def _command(transfer: Transfer) -> str:
     """Return the command that checks *transfer*, and builds it if the check passes."""
-    source, destination = transfer.source, transfer.destination
+    source, destination, decimals = transfer.source, transfer.destination, transfer.asset.decimals
     sender = (
         "ADDRESS"
         if transfer.sender is None
@@ -148,12 +148,12 @@ def _command(transfer: Transfer) -> str:
         "from": source.name,
         "to": destination.name,
         "asset": transfer.asset.id,
-        "amount": str(transfer.amount),
+        "amount": f"{transfer.amount}raw" if decimals is None else to_whole(transfer.amount, decimals),
         "to-address": destination.account_format.format(transfer.beneficiary, destination.ss58_prefix),
         "sender": sender,
     }
     given = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return shlex.join(["scenarioctl", "xcm", "asset-transfer", *given, "--check"])
+    return shlex.join(["scenarioctl", "tx", "transfer", *given, "--check"])
 
 
 class OnlyConnected(InvalidRequest):

@@ -107,8 +107,8 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         reason = f"only a connection to {(route.via or transfer.source).title} tells what it takes for delivery to {transfer.destination.title}"
         if route.via is not None:
             # What doesn't go on becomes the sender's, whom no scenario names.
-            raise refusal(transfer, reason, advice="; use xcm asset-transfer without --offline")
-        raise only_connected(transfer, reason, advice="; use xcm asset-transfer without --offline")
+            raise refusal(transfer, reason, advice="; use tx transfer without --offline")
+        raise only_connected(transfer, reason, advice="; use tx transfer without --offline")
     if fee_settled:
         return route
     if is_bridged(transfer) and pays_with_itself(transfer):
