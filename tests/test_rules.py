@@ -21,9 +21,20 @@ from tests.test_check import ALICE_KEY, BOB_KEY, DOT, account
 from tests.test_maximum import network  # noqa: F401
 
 TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-RULES = {
-    re.findall(r'name = "(.*)"', rule)[0]: rule for rule in re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-}
+SWEEP, TOP_UP, *OTHERS = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+
+
+def changed(rule: str, lines: str) -> str:
+    """Return *rule* with *lines* in place of those with the same keys."""
+    new = {line.partition(" = ")[0]: line for line in lines.splitlines()}
+    return "\n".join(new.get(line.partition(" = ")[0], line) for line in rule.splitlines())
+
+
+RULES = {re.findall(r'name = "(.*)"', rule)[0]: rule for rule in (SWEEP, *OTHERS)}
+# It reads and pays the account of Bob.
+RULES["Top up"] = changed(SWEEP, TOP_UP).replace(
+    re.findall(r'params = \["(.*)"\]', SWEEP)[0], re.findall(r'destination_address = "(.*)"', SWEEP)[0]
+)
 
 
 def run(app: Application, name: str, **changes: str) -> Run:
@@ -74,7 +85,7 @@ def test_an_account_that_holds_too_little_is_topped_up(
 ) -> None:
     hold(network, "polkadot", BOB_KEY, free)
 
-    assert drafts(run(app, "Top up to 8 DOT")) == drafted
+    assert drafts(run(app, "Top up")) == drafted
 
 
 @pytest.mark.parametrize(
@@ -117,4 +128,4 @@ def test_a_balance_that_is_not_read_drafts_nothing(network: FakeNetwork) -> None
 
 
 def test_every_rule_is_tried() -> None:
-    assert list(RULES) == ["Sweep", "Top up to 8 DOT", "Rebalance", "Stop-loss"]
+    assert list(RULES) == ["Sweep", "Rebalance", "Stop-loss", "Top up"]
