@@ -325,6 +325,22 @@ def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script:
     assert as_json == Ended(out=said, err=said, code=outcome.exit)
 
 
+def test_an_error_of_the_daemon_names_the_option_that_was_typed(scenarioctl: Run, script: Script) -> None:
+    script.status = 422
+    script.answer = {
+        "error": "destchain 'asethub' is not a chain",
+        "code": "invalid_request",
+        "field": "destchain",
+        "value": "asethub",
+    }
+
+    plain = scenarioctl(*TRANSFER, "--url", script.url)
+    as_json = scenarioctl(*TRANSFER, "--url", script.url, "--json")
+
+    assert plain == Ended(out="", err="Error: --to 'asethub' is not a chain\n", code=2)
+    assert json.loads(as_json.out) == script.answer
+
+
 def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run, script: Script) -> None:
     script.status, script.answer = 404, {"success": False, "error": "it is not there", "code": "not_found"}
 

@@ -401,4 +401,8 @@ def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> Scenario
     details = {name: value for name, value in body.items() if name not in known}
     advice = body.get("advice")
     advice = advice if isinstance(advice, str) and body["error"].endswith(advice) else ""
-    return kind(body["error"].removesuffix(advice), advice=advice, details=details)
+    sentence, field = body["error"].removesuffix(advice), body.get("field")
+    if isinstance(field, str) and field and sentence.startswith((f"{field} ", f"{field}:")):
+        problem = sentence.removeprefix(field).removeprefix(" ")
+        return kind(field=field, problem=problem, advice=advice, details=details)
+    return kind(sentence, advice=advice, details=details)
