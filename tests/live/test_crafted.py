@@ -12,7 +12,7 @@ from tests.live.losses import LOSSES
 from tests.live.rights import RIGHTS
 from tests.live.stage import Stage
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.one_python]
 CASES = [*LOSSES, *RIGHTS]
 
 

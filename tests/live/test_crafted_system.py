@@ -11,7 +11,7 @@ from tests.live.crafted import open_stage, play_case
 from tests.live.rights import SYSTEM
 from tests.live.stage import Stage
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.one_python]
 CASES = SYSTEM
 
 
