@@ -122,7 +122,13 @@ def metadata_of(name: str) -> bytes:
     return lzma.decompress(path.read_bytes())
 
 
-@pytest.mark.parametrize("name", ["kusama", "statemine", "hydradx", "pop"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kusama",
+        *(pytest.param(name, marks=pytest.mark.acceptance) for name in ("statemine", "hydradx", "pop")),
+    ],
+)
 def test_it_builds_and_signs_the_bytes_that_the_program_builds(name: str) -> None:
     metadata = metadata_of(name)
     table, block_hash = read_metadata(metadata), "0x" + "bb" * 32

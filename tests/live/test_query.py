@@ -118,7 +118,7 @@ def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: As
         )
 
 
-@pytest.mark.one_python
+@pytest.mark.acceptance
 def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     newest = theirs.get_block_number(None)
