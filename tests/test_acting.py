@@ -121,6 +121,8 @@ class TestAddressBook:
         row = json.loads(ended.out)
         assert (row["account"], row["layers"][0]["proxy_of"]) == ("0x" + account, "0x" + account)
         assert row["acting"].startswith("a proxy")
+        # On an Asset Hub another block counts than the one that the transaction is in: nobody may trust it unseen.
+        assert ended.err.splitlines()[-1] == says("computed", "Asset Hub", "relay chain")
 
     @pytest.mark.parametrize(
         ("line", "words"),

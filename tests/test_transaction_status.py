@@ -314,7 +314,7 @@ def test_the_account_that_a_transaction_made_is_told(world: World) -> None:
     address, proxy = (format_account(each, 0) for each in (bytes([7] * 32), ALICE_KEY))
     at = f"{NUMBER + 1}-1"
     assert created == {"address": address, "proxy": proxy, "type": "NonTransfer", "index": 3, "at": at}
-    assert f"created: {address}, of which {proxy} is a proxy of the type NonTransfer" in shown
+    assert f"created: {address}, of which {proxy} is a proxy of the type NonTransfer, made at {at}" in shown
 
 
 def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:

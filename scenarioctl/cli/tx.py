@@ -290,8 +290,9 @@ def draw_status(answer: Mapping[str, Any]) -> None:
     for got in answer["received"] or ():
         click.echo(f"received: {describe_amount(got)} for {printable(got['account'])}")
     for made in answer["created"]:
+        at = f", made at {printable(made['at'])}" if made["at"] else ""
         click.echo(
-            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} is a proxy of the type {printable(made['type'])}"
+            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} is a proxy of the type {printable(made['type'])}{at}"
         )
     for each in answer["arrivals"]:
         click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")

@@ -159,7 +159,8 @@ class AddAddress:
     proxy_of: Address = ""
     #: It is the pure proxy that this account made: its address is computed of that, `type`, `at` and `index`.
     pure_of: Address = ""
-    #: The block and the transaction in it that made the pure proxy, as `tx status` has them.
+    #: The block and the transaction in it that made the pure proxy, as `tx status` has them under `created`. On Asset Hubs the
+    #: block is one of the relay chain.
     at: Annotated[str, Value("BLOCK-INDEX")] = ""
     #: Which of several it is that were made at once.
     index: Annotated[str | int, Value("N", least=0, most=65535)] = ""
@@ -221,10 +222,16 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
     )
     await app.store.addresses().put(entry)
     kind = kind_of(account)
-    notes = (
-        (f"Nobody can sign for this account: it is {_describe(app, kind, ())}.",) if kind.is_keyless else ()
-    )
-    return Result(answer=_row(entry, book), notes=notes)
+    notes = [_COMPUTED] if request.pure_of else []
+    if kind.is_keyless:
+        notes.append(f"Nobody can sign for this account: it is {_describe(app, kind, ())}.")
+    return Result(answer=_row(entry, book), notes=tuple(notes))
+
+
+_COMPUTED = (
+    "The address was computed, and no chain was asked whether there is such a pure proxy. On an Asset Hub it comes from a block of"
+    " the relay chain. Compare it with what tx status or an explorer says before you send anything there."
+)
 
 
 _PLACE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
