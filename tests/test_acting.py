@@ -3,18 +3,30 @@
 import json
 import sys
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from substrateinterface import Keypair
 
+from scenarioctl.actions.acting import hash_call
+from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.acting import multisig, pure_account, read_acting
+from scenarioctl.model.calls import Call
+from scenarioctl.operations.acting_accounts import find_acting
+from scenarioctl.operations.addresses import AddAddress, add_address
+from scenarioctl.operations.multisigs import ApproveOperation, approve_operation
+from scenarioctl.operations.stored_names import perform
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
 from tests.conftest import Run
 from tests.messages import raises, says
+from tests.network import FakeChain, FakeNetwork
+from tests.runner import finish
 
 ALICE, BOB, CHARLIE = (
     Keypair.create_from_uri(f"//{name}").ss58_address for name in ("Alice", "Bob", "Charlie")
@@ -224,6 +236,20 @@ class TestBuilding:
             "System.remark",
         ]
 
+    def test_each_multisig_of_two_is_named_and_whose_tokens_the_deposit_is(self, book: Run) -> None:
+        council, bob = format_account(Keypair(ss58_address=COUNCIL).public_key, 0), polkadot(BOB)
+        members = f"council,{bob},{VAULT}"
+        book("address", "add", "board", "--multisig", "2", members, "--through", "council")
+
+        line = ("System", "remark", "hi", "--as", "board", "--sender", "Alice")
+        shown = book("--offline", "tx", "call", "assetHub", *line).err.splitlines()
+
+        outer, inner = (each for each in shown if each.startswith("It opens"))
+        assert (outer, inner) == (
+            says("operation of board", f"held from {council}"),
+            says(f"operation of {council}", "held from the signer"),
+        )
+
     def test_an_account_of_another_length_is_refused(self, book: Run) -> None:
         line = (
             "--offline",
@@ -251,6 +277,61 @@ class TestBuilding:
         assert proxy_types(table)[:2] == ["Any", "NonTransfer"]
         with raises(InvalidRequest, says("type", "Anny", "Any")):
             read_proxy_type("Anny", table)
+
+
+class TestOpenOperations:
+    """A board whose signatories are the council, Bob and Dave, and which has a remark open on Asset Hub."""
+
+    CALL = Call(pallet="System", method="remark", args={"remark": b"hello"})
+    DAVE = bytes([4] * 32)
+
+    @pytest.fixture
+    def network(self, tmp_path: Path) -> Iterator[FakeNetwork]:
+        with FakeNetwork(tmp_path) as network:
+            yield network
+
+    @pytest.fixture
+    def app(self, network: FakeNetwork) -> Iterator[Application]:
+        app = Application(load_settings({"config": str(network.config)}, {}))
+        council = AddAddress(name="council", threshold=2, signatories=(ALICE, BOB, CHARLIE))
+        members = (COUNCIL, BOB, "0x" + self.DAVE.hex())
+        board = AddAddress(name="board", threshold=2, signatories=members, through="council")
+        for each in (council, board):
+            finish(add_address(app, each))
+        yield app
+        finish(app.close())
+
+    def open(self, app: Application, chain: FakeChain, *approvals: bytes) -> str:
+        """Let the board's remark be open, and return its hash."""
+        layer = finish(find_acting(app, "board", field="as")).layers[0]
+        hashed = hash_call(chain.table, self.CALL)
+        when = {"height": 90, "index": 2}
+        row = {"when": when, "deposit": 1, "depositor": approvals[0], "approvals": list(approvals)}
+        chain.store("Multisig", "Multisigs", layer.account, hashed, value=row)
+        return "0x" + hashed.hex()
+
+    def test_who_approves_through_another_multisig_opens_an_operation_of_that_one(
+        self, app: Application, network: FakeNetwork
+    ) -> None:
+        hub = network.chains["assetHub"]
+        weight = {"ref_time": 1000, "proof_size": 100}
+        info = {"weight": weight, "class": "Normal", "partial_fee": 1}
+        hub.api["TransactionPaymentApi_query_info"] = info
+        request = ApproveOperation(
+            acting="board",
+            call_hash=self.open(app, hub, self.DAVE),
+            chain="assetHub",
+            call_data="0x" + hub.table.encode_call(self.CALL).hex(),
+            sender=ALICE,
+        )
+
+        notes = finish(perform(app, approve_operation, request)).notes
+
+        assert notes == (
+            says("enough of board"),
+            f"It is made as council, {polkadot(COUNCIL)}.",
+            says("operation of council", "held from the signer"),
+        )
 
 
 class TestScenarios:

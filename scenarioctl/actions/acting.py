@@ -32,8 +32,10 @@ async def act(
     With a connection the signer's rights and the state of the operation are read. InvalidRequest if the signer has no such
     right, Conflict if they approved already.
     """
-    said = [f"It is made as {acting.name}, {format_account(acting.account, chain.ss58_prefix)}."]
+    account = format_account(acting.account, chain.ss58_prefix)
+    said = [f"It is made as {account if acting.name == account else f'{acting.name}, {account}'}."]
     warned: list[str] = []
+    name = acting.name
     for place, layer in enumerate(acting.layers):
         _check_length(chain, acting, layer.account)
         outer = acting.layers[place + 1].account if place + 1 < len(acting.layers) else None
@@ -44,10 +46,14 @@ async def act(
             if not app.settings.offline:
                 await _check_proxy(app, acting, chain, layer, call, outer)
             continue
-        signatory = require_signatory(acting, layer, chain, outer)
+        name = name or format_account(layer.account, chain.ss58_prefix)
+        signatory = require_signatory(name, layer, chain, outer)
         opened = None if app.settings.offline else await read_operation(app, chain, table, layer, call)
-        made = await approve(app, acting, chain, table, layer, signatory, call, opened)
+        payer = "the signer" if layer is acting.layers[-1] else format_account(signatory, chain.ss58_prefix)
+        made = await approve(app, name, chain, table, layer, signatory, call, opened, payer=payer)
         call, said, warned = made.call, [*said, *made.notes], [*warned, *made.warnings]
+        # A multisig that is a signatory of this one is another account.
+        name = ""
     return ActedCall(call=call, notes=tuple(said), warnings=tuple(warned))
 
 
@@ -66,9 +72,9 @@ def _listed(chain: "Chain", accounts: "tuple[bytes, ...] | list[bytes]") -> str:
     return f"{shown}, …" if len(accounts) > _LISTED else shown
 
 
-def require_signatory(acting: "Acting", layer: MultisigLayer, chain: "Chain", signer: bytes | None) -> bytes:
-    """Return who makes the multisig's call: *signer*, who must be one of its signatories."""
-    expected = f"a signatory of {acting.name}: {_listed(chain, layer.signatories)}"
+def require_signatory(name: str, layer: MultisigLayer, chain: "Chain", signer: bytes | None) -> bytes:
+    """Return who makes the call of the multisig of that *name*: *signer*, who must be one of its signatories."""
+    expected = f"a signatory of {name}: {_listed(chain, layer.signatories)}"
     if signer is None:
         raise InvalidRequest(field="sender", problem="is missing", expected=expected)
     if signer not in layer.signatories:
@@ -179,21 +185,28 @@ def hash_call(table: "RuntimeTable", call: "Call") -> bytes:
 
 async def approve(
     app: "Application",
-    acting: "Acting",
+    name: str,
     chain: "Chain",
     table: "RuntimeTable",
     layer: MultisigLayer,
     signatory: bytes,
     call: "Call",
     opened: OpenOperation | None,
+    *,
+    payer: str = "the signer",
 ) -> ActedCall:
-    """Return what *signatory* signs to open the operation of *call*, to approve it, or to run it with the last approval."""
+    """Return what *signatory* signs to open the operation of *call*, to approve it, or to run it with the last approval.
+
+    *name* is that of the multisig, and *payer* says from whom a deposit is held.
+    """
     if layer.threshold == 1:
         return ActedCall(call=multisig_call(call, layer, signatory, table))
     if opened is None:
         left = layer.threshold - 1
-        note = f"It opens an operation of {acting.name}: {left} more of its signatories must approve it before it runs, and until then {_deposit(app, chain, table, layer)} is held from the signer."
-        unread = f"Offline nobody tells whether {acting.name} has this operation open already; if it has, this fails."
+        note = f"It opens an operation of {name}: {left} more of its signatories must approve it before it runs, and until then {_deposit(app, chain, table, layer)} is held from {payer}."
+        unread = (
+            f"Offline nobody tells whether {name} has this operation open already; if it has, this fails."
+        )
         return ActedCall(
             call=multisig_call(call, layer, signatory, table),
             notes=(note,),
@@ -203,17 +216,15 @@ async def approve(
     if len(approvals) < layer.threshold:
         if signatory in opened.approvals:
             raise Conflict(
-                f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {acting.name} already: {len(opened.approvals)} of {layer.threshold} have"
+                f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {name} already: {len(opened.approvals)} of {layer.threshold} have"
             )
         left = layer.threshold - len(approvals)
         return ActedCall(
             call=multisig_call(call, layer, signatory, table, timepoint=opened.when),
-            notes=(
-                f"It approves an open operation of {acting.name}: {left} more must approve it before it runs.",
-            ),
+            notes=(f"It approves an open operation of {name}: {left} more must approve it before it runs.",),
         )
     weight = await _weigh(app, chain, call, layer.account)
-    note = f"With it enough of {acting.name} have approved, and the call runs. Its weight may be {WEIGHT_MARGIN} % more than the chain says now."
+    note = f"With it enough of {name} have approved, and the call runs. Its weight may be {WEIGHT_MARGIN} % more than the chain says now."
     return ActedCall(
         call=multisig_call(call, layer, signatory, table, timepoint=opened.when, weight=weight), notes=(note,)
     )

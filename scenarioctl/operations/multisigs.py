@@ -350,7 +350,7 @@ async def _answer(app: Application, request: OperationCallFields, *, final: bool
             )
         blind = approve_hash_call(opened.call_hash, layer, found.signatory, table, opened.when)
         return await _finish(app, request, found, blind)
-    made = await approve(app, found.acting, found.chain, table, layer, found.signatory, call, opened)
+    made = await approve(app, found.acting.name, found.chain, table, layer, found.signatory, call, opened)
     return await _finish(app, request, found, made.call, notes=made.notes)
 
 
@@ -377,7 +377,7 @@ async def _find(app: Application, request: OperationFields) -> _Found:
         )
     outside = acting.layers[place + 1 :]
     signer = chain.account_format.parse(request.sender, field="sender")
-    signatory = require_signatory(acting, layer, chain, outside[0].account if outside else signer)
+    signatory = require_signatory(acting.name, layer, chain, outside[0].account if outside else signer)
     return _Found(
         acting=acting,
         layer=layer,
@@ -385,8 +385,17 @@ async def _find(app: Application, request: OperationFields) -> _Found:
         table=table,
         opened=OpenOperation.read(call_hash, row),
         signatory=signatory,
-        outer=replace(acting, layers=outside) if outside else None,
+        outer=replace(acting, name=await _name_of(app, chain, outside[0].account), layers=outside)
+        if outside
+        else None,
     )
+
+
+async def _name_of(app: Application, chain: "Chain", account: bytes) -> str:
+    """Return what the address book calls *account*; its address if it isn't there."""
+    book = await app.store.addresses().list()
+    named = (each.name for each in book if each.account == "0x" + account.hex())
+    return next(named, format_account(account, chain.ss58_prefix))
 
 
 async def _finish(
