@@ -19,13 +19,15 @@ from scenarioctl.model.acting import multisig, pure_account, read_acting
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
+from scenarioctl.operations.calls import BuildCall, build_call
 from scenarioctl.operations.multisigs import ApproveOperation, approve_operation
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
+from tests.canned import ALICE_KEY
 from tests.conftest import Run
 from tests.messages import raises, says
-from tests.network import FakeChain, FakeNetwork
+from tests.network import FakeChain, FakeNetwork, call_tried
 from tests.runner import finish
 
 ALICE, BOB, CHARLIE = (
@@ -332,6 +334,86 @@ class TestOpenOperations:
             f"It is made as council, {polkadot(COUNCIL)}.",
             says("operation of council", "held from the signer"),
         )
+
+
+class Vault:
+    """An account on Asset Hub, and what its chain does with calls of its proxies: as pallet-proxy, which takes the first that fits."""
+
+    def __init__(self, network: FakeNetwork, *proxies: tuple[str, int]) -> None:
+        self.hub = network.chains["assetHub"]
+        self.proxies = [
+            {"delegate": ALICE_KEY, "proxy_type": kind, "delay": delay} for kind, delay in proxies
+        ]
+        self.hub.store("Proxy", "Proxies", bytes.fromhex(VAULT[2:]), value=[self.proxies, 0])
+        self.hub.api["DryRunApi_dry_run_call"] = self.play
+        self.app = Application(load_settings({"config": str(network.config)}, {}))
+
+    def play(self, arguments: bytes) -> Any:
+        forced = call_tried(self.hub.table, arguments).args["force_proxy_type"]
+        chosen = next(each for each in self.proxies if forced in (None, each["proxy_type"]))
+        effects: dict[str, Any] = {"emitted_events": [], "local_xcm": None, "forwarded_xcms": []}
+        info = {"actual_weight": None, "pays_fee": "Yes"}
+        if chosen["delay"]:
+            # Proxy.Unannounced
+            error = {"Module": {"index": 42, "error": bytes([6, 0, 0, 0])}}
+            return {"Ok": {**effects, "execution_result": {"Err": {"post_info": info, "error": error}}}}
+        filtered = {"Module": {"index": 0, "error": bytes([5, 0, 0, 0])}}
+        result = {"Ok": None} if chosen["proxy_type"] in ("Any", "Governance") else {"Err": filtered}
+        effects["emitted_events"] = [{"Proxy": {"ProxyExecuted": {"result": result}}}]
+        return {"Ok": {**effects, "execution_result": {"Ok": info}}}
+
+    def type_of_call(self, type: str = "") -> Any:
+        """Return the type that the call of the vault names."""
+
+        async def build() -> str:
+            async with self.app as app:
+                await add_address(app, AddAddress(name="vault", proxy_of=VAULT, type=type))
+                request = BuildCall(
+                    chain="assetHub",
+                    pallet="System",
+                    method="remark",
+                    args=("hi",),
+                    acting="vault",
+                    sender=ALICE,
+                    output_format="call",
+                )
+                built = (await perform(app, build_call, request)).answer
+                return str(built["tx"])
+
+        return self.hub.table.decode_call(bytes.fromhex(finish(build())[2:])).args["force_proxy_type"]
+
+
+class TestSeveralProxies:
+    @pytest.mark.parametrize(
+        ("proxies", "given", "named"),
+        [
+            ([("Any", 0)], "", None),
+            ([("Any", 0), ("Governance", 0)], "", None),
+            ([("Any", 0), ("Any", 100)], "", None),
+            ([("NonTransfer", 0), ("Governance", 0)], "", "Governance"),
+            ([("Any", 100), ("Governance", 0)], "", "Governance"),
+            ([("Any", 100), ("NonTransfer", 0), ("Governance", 0)], "governance", "Governance"),
+        ],
+    )
+    def test_one_is_named_if_the_chain_would_take_another_one(
+        self, tmp_path: Path, proxies: list[tuple[str, int]], given: str, named: str | None
+    ) -> None:
+        with FakeNetwork(tmp_path) as network:
+            assert Vault(network, *proxies).type_of_call(given) == named
+
+    @pytest.mark.parametrize(
+        ("proxies", "words"),
+        [
+            ([("NonTransfer", 0), ("Assets", 0)], ("NonTransfer or Assets", "CallFiltered")),
+            ([("Any", 100), ("NonTransfer", 0)], ("NonTransfer may not", "CallFiltered")),
+            ([("Any", 100), ("NonTransfer", 200)], ("announce", "100 blocks")),
+        ],
+    )
+    def test_none_that_lets_the_call_through_is_refused(
+        self, tmp_path: Path, proxies: list[tuple[str, int]], words: tuple[str, ...]
+    ) -> None:
+        with FakeNetwork(tmp_path) as network, raises(InvalidRequest, says(*words)):
+            Vault(network, *proxies).type_of_call()
 
 
 class TestScenarios:

@@ -1,7 +1,7 @@
 """Make a call as another account: what its signer may do is read from the chain, and what they sign goes around the call."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 WEIGHT_MARGIN = 10
 #: Accounts that an error lists.
 _LISTED = 12
+#: What a proxy is told whose type doesn't let the call through.
+_FILTERED = "System.CallFiltered"
 
 
 async def act(
@@ -42,9 +44,10 @@ async def act(
         if outer is None and (signer := app.signer or acting.signer):
             outer = chain.account_format.parse(signer, field="sender")
         if isinstance(layer, ProxyLayer):
-            call = proxy_call(call, layer, table)
-            if not app.settings.offline:
-                await _check_proxy(app, acting, chain, layer, call, outer)
+            if app.settings.offline:
+                call = proxy_call(call, layer, table)
+            else:
+                call = await _proxied(app, "" if place else name, chain, table, layer, call, outer)
             continue
         name = name or format_account(layer.account, chain.ss58_prefix)
         signatory = require_signatory(name, layer, chain, outer)
@@ -88,20 +91,45 @@ def require_signatory(name: str, layer: MultisigLayer, chain: "Chain", signer: b
     return signer
 
 
-async def _check_proxy(
+async def _proxied(
     app: "Application",
-    acting: "Acting",
+    name: str,
     chain: "Chain",
+    table: "RuntimeTable",
     layer: ProxyLayer,
     call: "Call",
     outer: bytes | None,
-) -> None:
-    """Refuse a proxy that the chain doesn't know, or whose type doesn't let the call through."""
+) -> "Call":
+    """Return what a proxy signs so that *layer* makes *call*; InvalidRequest if the chain knows none that may.
+
+    Without a type, the chain takes the first of those that a proxy has. Of several, one is named that lets the call through.
+    """
     held, _ = await app.client(chain).storage("Proxy", "Proxies", layer.real)
+    mine = _proxies_of(held, name, chain, layer, outer)
+    if outer is None:
+        return proxy_call(call, layer, table)
+    undelayed = [place for place, each in enumerate(mine) if not each["delay"]]
+    for place in undelayed:
+        typed = layer if place == 0 else replace(layer, type=str(mine[place]["proxy_type"]))
+        proxied = proxy_call(call, typed, table)
+        if not await _is_filtered(app, chain, proxied, outer):
+            return proxied
+    kinds = " or ".join(dict.fromkeys(str(mine[place]["proxy_type"]) for place in undelayed))
+    raise InvalidRequest(
+        field="as",
+        problem=f": a proxy of the type {kinds} may not make this call on {chain.title} ({_FILTERED})",
+    )
+
+
+def _proxies_of(
+    held: "Sequence[Mapping[str, Any]]", name: str, chain: "Chain", layer: ProxyLayer, outer: bytes | None
+) -> "list[Mapping[str, Any]]":
+    """Return those of the proxies *held* that are meant, in the chain's order; InvalidRequest if none can be used."""
     wanted = layer.type.lower()
     typed = [each for each in held if not wanted or str(each["proxy_type"]).lower() == wanted]
     mine = [each for each in typed if outer is None or each["delegate"] == outer]
-    whose = f"{acting.name} ({format_account(layer.real, chain.ss58_prefix)}) on {chain.title}"
+    account = format_account(layer.real, chain.ss58_prefix)
+    whose = f"{f'{name} ({account})' if name else account} on {chain.title}"
     if not mine:
         given = [
             f"{format_account(each['delegate'], chain.ss58_prefix)} ({each['proxy_type']})" for each in held
@@ -119,14 +147,11 @@ async def _check_proxy(
             problem=f": the proxy of {whose} has to announce each call {mine[0]['delay']} blocks before it runs, which is not drafted here",
             expected="a proxy without a delay",
         )
-    if outer is not None:
-        await _check_filter(app, chain, layer, call, outer)
+    return mine
 
 
-async def _check_filter(
-    app: "Application", chain: "Chain", layer: ProxyLayer, call: "Call", outer: bytes
-) -> None:
-    """Refuse a call that the filter of the proxy's type refuses, as a dry run tells; a chain without one tells nothing."""
+async def _is_filtered(app: "Application", chain: "Chain", call: "Call", outer: bytes) -> bool:
+    """Tell whether the filter of a proxy's type refuses *call*, as a dry run says; a chain without one says nothing."""
     from scenarioctl.transactions.events import explain_dispatch_error
     from scenarioctl.transactions.simulation.dry_run import try_call
 
@@ -136,13 +161,13 @@ async def _check_filter(
         if str(event) != "Proxy.ProxyExecuted" or not isinstance(event.fields, Mapping):
             continue
         result = event.fields.get("result")
-        if isinstance(result, Mapping) and "Err" in result:
-            reason = explain_dispatch_error(table, result["Err"])
-            if reason == "System.CallFiltered":
-                kind = f"of the type {layer.type}" if layer.type else "of this type"
-                raise InvalidRequest(
-                    field="as", problem=f": a proxy {kind} may not make this call on {chain.title} ({reason})"
-                )
+        if (
+            isinstance(result, Mapping)
+            and "Err" in result
+            and explain_dispatch_error(table, result["Err"]) == _FILTERED
+        ):
+            return True
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
