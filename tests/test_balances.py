@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import CHAINS
+from scenarioctl.config import load_settings
+from scenarioctl.operations.lock_answers import describe_locks
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions import locks
 from tests.conftest import BOB, BOB_HEX, Run
@@ -173,6 +176,23 @@ def test_hydration_counts_vesting_by_the_relay_chain_and_votes_by_itself(ask: As
     ]
     (vote,) = row["votes"]
     assert (vote["until"], vote["unlockable"]) == (1300, False)
+
+
+def test_on_other_parachains_nobody_knows_whether_a_lock_is_over(ask: Ask) -> None:
+    # Bifrost counts its own blocks, of which there are far fewer.
+    app = Application(load_settings({"config": str(ask.network.config)}, {}))
+    kept = locks.Locks(
+        locks=(locks.Lock(kind="lock", id="vesting", amount=5, until=29_000_100),),
+        votes=(locks.VoteLock(track=0, amount=5, referendum=3, until=12_000_000),),
+        block=10_000_000,
+        relay_block=29_000_000,
+        time=NOON,
+    )
+
+    (lock,), (vote,) = describe_locks(app, app.registry.find("bifrost"), None, kept)
+
+    assert (lock["until"], lock["estimated"]) == (29_000_100, None)
+    assert (vote["until"], vote["estimated"], vote["unlockable"]) == (12_000_000, None, None)
 
 
 def test_an_undecided_vote_has_no_end(ask: Ask) -> None:

@@ -21,7 +21,7 @@ class LockRow(TypedDict):
     id: str
     amount: AmountAnswer
     #: Of vesting and of votes: the block from which on nothing keeps it. It is one of the relay chain, but of votes on Hydration
-    #: its own. Null if that is unknown, or not decided yet.
+    #: its own; other parachains count either. Null if that is unknown, or not decided yet.
     until: int | None
     #: About when that is; null if it has passed, or if it is unknown.
     estimated: "Timestamp | None"
@@ -79,11 +79,13 @@ def describe_locks(
     from scenarioctl.transactions.locks import governed_seconds, relay_table
 
     relay = relay_table(app.registry, chain)
+    # Other parachains count their own blocks or those of the relay chain, and which isn't known here.
+    relay_block = locks.relay_block if chain.role in ("relay", "asset_hub", "dex") else None
     vesting = _Clock(
-        now=locks.relay_block, time=locks.time, seconds=None if relay is None else block_seconds(relay)
+        now=relay_block, time=locks.time, seconds=None if relay is None else block_seconds(relay)
     )
     governed = _Clock(
-        now=locks.block if chain.role == "dex" else locks.relay_block,
+        now=locks.block if chain.role == "dex" else relay_block,
         time=locks.time,
         seconds=governed_seconds(app.registry, chain, table),
     )
