@@ -14,13 +14,18 @@ from scenarioctl.actions.acting import hash_call
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.model.acting import multisig, pure_account, read_acting
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
 from scenarioctl.operations.calls import BuildCall, build_call
-from scenarioctl.operations.multisigs import ApproveOperation, approve_operation
+from scenarioctl.operations.multisigs import (
+    ApproveOperation,
+    ListOperations,
+    approve_operation,
+    list_operations,
+)
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
@@ -303,10 +308,12 @@ class TestOpenOperations:
         yield app
         finish(app.close())
 
-    def open(self, app: Application, chain: FakeChain, *approvals: bytes) -> str:
-        """Let the board's remark be open, and return its hash."""
-        layer = finish(find_acting(app, "board", field="as")).layers[0]
-        hashed = hash_call(chain.table, self.CALL)
+    def open(
+        self, app: Application, chain: FakeChain, *approvals: bytes, name: str = "board", hashed: bytes = b""
+    ) -> str:
+        """Let a remark of the board, or a call of that hash, be open, and return its hash."""
+        layer = finish(find_acting(app, name, field="as")).layers[0]
+        hashed = hashed or hash_call(chain.table, self.CALL)
         when = {"height": 90, "index": 2}
         row = {"when": when, "deposit": 1, "depositor": approvals[0], "approvals": list(approvals)}
         chain.store("Multisig", "Multisigs", layer.account, hashed, value=row)
@@ -334,6 +341,54 @@ class TestOpenOperations:
             f"It is made as council, {polkadot(COUNCIL)}.",
             says("operation of council", "held from the signer"),
         )
+
+    def listed(self, app: Application, *chains: str, calls: tuple[str, ...] = ()) -> Any:
+        request = ListOperations(acting="council", chains=chains, calls=calls)
+        return finish(perform(app, list_operations, request))
+
+    def test_a_call_of_one_chain_hides_nothing_of_another_one(
+        self, app: Application, network: FakeNetwork
+    ) -> None:
+        names = ("assetHub", "polkadot")
+        for name in names:
+            self.open(app, network.chains[name], ALICE_KEY, name="council")
+        table = network.chains["assetHub"].table
+        call = "0x" + table.encode_call(Call(pallet="Staking", method="chill", args={})).hex()
+
+        answer = self.listed(app, *names, calls=(call,)).answer
+
+        assert ([row["chain"] for row in answer["operations"]], answer["unread"]) == ([*names], [])
+
+    def test_more_than_are_listed_is_said(self, app: Application, network: FakeNetwork) -> None:
+        for number in range(201):
+            hashed = number.to_bytes(32, "big")
+            self.open(app, network.chains["assetHub"], ALICE_KEY, name="council", hashed=hashed)
+
+        listed = self.listed(app, "assetHub")
+
+        assert (len(listed.answer["operations"]), *listed.warnings) == (200, says("more than 200", "council"))
+
+    @pytest.mark.parametrize(
+        ("more", "error", "words"),
+        [
+            ({"blind": True}, Conflict, ("approved", "of all", "1 of 3")),
+            ({"call_data": "0xff00"}, InvalidRequest, ("call_data", "255")),
+        ],
+    )
+    def test_an_approval_that_the_chain_would_refuse_is_not_built(
+        self,
+        app: Application,
+        network: FakeNetwork,
+        more: dict[str, Any],
+        error: type[ScenarioctlError],
+        words: tuple[str, ...],
+    ) -> None:
+        finish(add_address(app, AddAddress(name="all", threshold=3, signatories=(ALICE, BOB, CHARLIE))))
+        call_hash = self.open(app, network.chains["assetHub"], ALICE_KEY, name="all")
+        request = ApproveOperation(acting="all", call_hash=call_hash, chain="assetHub", sender=ALICE, **more)
+
+        with raises(error, says(*words)):
+            finish(perform(app, approve_operation, request))
 
 
 class Vault:

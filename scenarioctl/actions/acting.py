@@ -239,10 +239,7 @@ async def approve(
         )
     approvals = {*opened.approvals, signatory}
     if len(approvals) < layer.threshold:
-        if signatory in opened.approvals:
-            raise Conflict(
-                f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {name} already: {len(opened.approvals)} of {layer.threshold} have"
-            )
+        refuse_again(name, chain, layer, signatory, opened)
         left = layer.threshold - len(approvals)
         return ActedCall(
             call=multisig_call(call, layer, signatory, table, timepoint=opened.when),
@@ -253,6 +250,16 @@ async def approve(
     return ActedCall(
         call=multisig_call(call, layer, signatory, table, timepoint=opened.when, weight=weight), notes=(note,)
     )
+
+
+def refuse_again(
+    name: str, chain: "Chain", layer: MultisigLayer, signatory: bytes, opened: OpenOperation
+) -> None:
+    """Refuse another approval of a *signatory* who has approved the operation of the multisig of that *name*."""
+    if signatory in opened.approvals:
+        raise Conflict(
+            f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {name} already: {len(opened.approvals)} of {layer.threshold} have"
+        )
 
 
 def _deposit(app: "Application", chain: "Chain", table: "RuntimeTable", layer: MultisigLayer) -> str:

@@ -101,8 +101,18 @@ async def list_operations(app: Application, request: ListOperations) -> Result[O
     ]
     if len(unread) == len(chains):
         raise next(each for each in found if isinstance(each, ScenarioctlError))
-    rows = [row for each in found if not isinstance(each, ScenarioctlError) for row in each.rows]
-    return Result(answer={"multisig": acting.name, "operations": rows, "unread": unread})
+    read = [
+        (chain, each)
+        for chain, each in zip(chains, found, strict=True)
+        if not isinstance(each, ScenarioctlError)
+    ]
+    cut = tuple(
+        f"{acting.name} has more than {_MOST} operations open on {chain.title}: only these are listed."
+        for chain, each in read
+        if each.cut
+    )
+    rows = [row for _, each in read for row in each.rows]
+    return Result(answer={"multisig": acting.name, "operations": rows, "unread": unread}, warnings=cut)
 
 
 def _multisig_of(app: Application) -> tuple[Acting, MultisigLayer, int]:
@@ -126,6 +136,8 @@ class OpenOperations:
 
     block: int
     rows: list[OperationRow]
+    #: Whether there are more.
+    cut: bool = False
 
 
 async def read_operations(
@@ -154,13 +166,13 @@ async def _read_rows(
     if not table.has_call("Multisig", "as_multi"):
         return OpenOperations(block=number, rows=[])
     key = storage_key(table, "Multisig", "Multisigs", [layer.account], partial=True)
-    entries, _ = await read_entries(client, table, key, head, _MOST)
+    entries, cut = await read_entries(client, table, key, head, _MOST)
     rows = []
     for each, value in entries:
         opened = OpenOperation.read(read_key(table, key.entry, each)[1], value)
         call = await _find_call(client, table, opened, given, number)
         rows.append(_describe(app, client.chain, table, layer, opened, call, number))
-    return OpenOperations(block=number, rows=rows)
+    return OpenOperations(block=number, rows=rows, cut=cut)
 
 
 async def _find_call(
@@ -179,7 +191,11 @@ async def _find_call(
     from scenarioctl.operations.decoded_transactions import read_unsigned
 
     for data in given:
-        call, call_data = read_unsigned(table, client.chain, data, field="call")
+        try:
+            call, call_data = read_unsigned(table, client.chain, data, field="call")
+        except InvalidRequest:
+            # It may be a call of another chain.
+            continue
         if blake2b(call_data, digest_size=32).digest() == opened.call_hash:
             return call
     height = opened.when["height"]
@@ -321,12 +337,15 @@ async def cancel_operation(app: Application, request: CancelOperation) -> Result
 
 
 async def _answer(app: Application, request: OperationCallFields, *, final: bool) -> Result[BuiltCall]:
-    from scenarioctl.actions.acting import approve
+    from scenarioctl.actions.acting import approve, refuse_again
+    from scenarioctl.operations.decoded_transactions import read_unsigned
     from scenarioctl.transactions.acting_calls import approve_hash_call
 
     found = await _find(app, request)
     opened, layer, table = found.opened, found.layer, found.table
     given = [parse_hex(request.call_data, field="call_data")] if request.call_data else []
+    for each in given:
+        read_unsigned(table, found.chain, each, field="call_data")
     call = await _find_call(app.client(found.chain), table, opened, given)
     if isinstance(call, str) and given:
         raise InvalidRequest(
@@ -348,6 +367,7 @@ async def _answer(app: Application, request: OperationCallFields, *, final: bool
                 expected="its hex from whoever opened the operation"
                 + (" (or blind)" if left > 0 and not final else ""),
             )
+        refuse_again(found.acting.name, found.chain, layer, found.signatory, opened)
         blind = approve_hash_call(opened.call_hash, layer, found.signatory, table, opened.when)
         return await _finish(app, request, found, blind)
     made = await approve(app, found.acting.name, found.chain, table, layer, found.signatory, call, opened)
