@@ -102,6 +102,15 @@ def test_rewards_go_where_the_staker_says(scenarioctl: Run, payee: str, expected
     assert call_of(scenarioctl(*line, *CALL))[2] == {"value": DOT, "payee": expected}
 
 
+@pytest.mark.parametrize("action", ["bond", "bond-extra", "unbond", "rebond"])
+def test_an_amount_of_which_the_chain_takes_what_is_there_is_told_as_a_bound(
+    scenarioctl: Run, action: str
+) -> None:
+    ended = scenarioctl("--offline", "--json", "staking", "build", action, "--amount", "7")
+
+    assert json.loads(ended.out)["says"] == says("7 DOT", "at most")
+
+
 # Withdrawing and unbonding
 
 
