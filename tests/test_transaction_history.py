@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
@@ -266,6 +267,15 @@ def test_what_the_way_kept_is_a_cost_once_all_arrived() -> None:
     assert [each["what"] for each in costs_of(waiting, DOT)] == ["transaction fee", "delivery"]
 
 
+def test_what_the_way_kept_is_a_whole_number_whatever_the_decimals_there() -> None:
+    got = {**held("bob", 0), "value": "9800000000000000001", "human": "0.9800000000000000001 DOT"}
+
+    costs = costs_of({**TRANSFER, "arrivals": [arrived(got)]}, DOT)
+
+    assert (costs[2]["value"], costs[2]["human"]) == ("199999999", "0.0199999999999999999 DOT")
+    assert [each["value"] for each in sum_by_asset(costs)] == ["659999999"]
+
+
 def test_what_a_swap_sold_is_no_cost() -> None:
     assert [(each["what"], each["human"]) for each in costs_of(SWAP, DOT)] == [("transaction fee", "0.016 DOT")]  # fmt: skip
 
@@ -292,6 +302,22 @@ def test_a_transfer_is_a_line_with_its_fee(world: World) -> None:
         "time,account,asset,amount,fee,fee asset,counterparty,block,hash,memo,state,chain,sent\r\n"
         f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,1002,{transaction.hash},Rent,finalized,polkadot,2025-11-20 19:29:18\r\n"
     )
+
+
+def test_what_arrives_on_another_chain_for_its_sender_is_a_line(world: World) -> None:
+    # Kusama writes the account otherwise.
+    mine = format_account(dev_key().public_key, 2)
+    arrival = {**arrived(held(mine, 9_800_000_000, "kusama"), held("bob", 5, "kusama")), "chain": "kusama"}
+    store(world, effects={**TRANSFER, "arrivals": [arrival]})
+
+    rows = table(world)
+
+    assert [
+        (each["amount"], each["fee"], each["counterparty"], each["block"], each["chain"]) for each in rows
+    ] == [
+        ("-1.03", "0.016", "bob", "1002", "polkadot"),
+        ("0.98", "", "", "", "kusama"),
+    ]
 
 
 def test_a_swap_is_two_lines_and_its_fee_counts_once(world: World) -> None:

@@ -68,7 +68,7 @@ def _kept_on_the_way(effects: Mapping[str, Any], costs: Sequence[TransactionCost
         kept = 2 * known[0] - sum(known)
         if kept > 0:
             # As long as the amount itself, whatever the decimals of the destination.
-            value = to_text(kept * int(left["value"]) / known[0])
+            value = str(int(kept * int(left["value"]) / known[0]))
             human = f"{to_text(kept)} {left['asset']}"
             found.append({"what": "execution", "asset": left["asset"], "value": value, "human": human})
     return found

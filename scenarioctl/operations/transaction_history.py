@@ -232,42 +232,54 @@ COLUMNS = (
 
 
 def _lines(app: Application, row: SentRow, sent: SentTransaction) -> Iterator[Sequence[str]]:
-    """Give a line for each asset that left the account, without the fee, or came to it on its chain; one at least, with the fee."""
+    """Give a line for each asset that left the account, without the fee, or came to it, on any chain; one at least, with the fee."""
     chain = app.registry.known(row["chain"])
     fee = fee_of(read_effects(sent), chain) if chain is not None else None
-    others = _counterparties(app, row, read_effects(sent))
-    moved: list[tuple[str, str, str]] = []
+    others = _counterparties(app, row, read_effects(sent), sent)
+    moved: list[tuple[str, str, str, str]] = []
     for left in row["left"] or ():
         rest = int(left["value"]) - (int(fee["value"]) if fee and fee["asset"] == left["asset"] else 0)
         if rest > 0:
             amount, asset = _cells(left, rest)
-            moved.append((asset, f"-{amount}", others))
+            moved.append((asset, f"-{amount}", others, row["chain"]))
     for got in row["received"]:
-        if got["account"] == row["account"] and got["chain"] == row["chain"]:
+        if _is_own(app, got, sent):
             amount, asset = _cells(got, int(got["value"]))
-            moved.append((asset, amount, ""))
+            moved.append((asset, amount, "", got["chain"]))
     paid, paid_in = _cells(fee, int(fee["value"])) if fee else ("", "")
     time = row["block_time"] or ""
-    for asset, amount, counterparty in moved or [("", "", others)]:
+    for asset, amount, counterparty, where in moved or [("", "", others, row["chain"])]:
+        # The block is one of the chain that it was sent to.
+        block = str(row["block_number"] or "") if where == row["chain"] else ""
         yield (
             *(_utc(time), row["account"], asset, amount, paid, paid_in, counterparty),
-            *(str(row["block_number"] or ""), row["hash"], row["name"]),
-            *("failed" if row["success"] is False else row["state"], row["chain"], _utc(row["sent"])),
+            *(block, row["hash"], row["name"]),
+            *("failed" if row["success"] is False else row["state"], where, _utc(row["sent"])),
         )
         paid = paid_in = ""
 
 
-def _counterparties(app: Application, row: SentRow, effects: Mapping[str, Any]) -> str:
-    """Return the accounts that got something, or that a message pays that isn't known to have arrived, with spaces between."""
+def _is_own(app: Application, got: HoldingAnswer, sent: SentTransaction) -> bool:
+    """Tell whether the signer got it, on whatever chain."""
     from scenarioctl.chains.addresses import format_account
 
-    others = [each["account"] for each in row["received"]]
+    chain = app.registry.known(got["chain"])
+    return bool(chain and sent.account and got["account"] == format_account(sent.account, chain.ss58_prefix))
+
+
+def _counterparties(app: Application, row: SentRow, effects: Mapping[str, Any], sent: SentTransaction) -> str:
+    """Return the others that got something, or that a message pays that isn't known to have arrived, with spaces between."""
+    from scenarioctl.chains.addresses import format_account
+
+    others = [each["account"] for each in row["received"] if not _is_own(app, each, sent)]
     for each in effects.get("arrivals", ()):
         chain = app.registry.known(each["chain"])
         if chain is not None and not each.get("received"):
             accounts = [bytes.fromhex(account[2:]) for account in each.get("receivers", ())]
-            others += [format_account(account, chain.ss58_prefix) for account in accounts]
-    return " ".join(dict.fromkeys(each for each in others if each != row["account"]))
+            others += [
+                format_account(account, chain.ss58_prefix) for account in accounts if account != sent.account
+            ]
+    return " ".join(dict.fromkeys(others))
 
 
 def _utc(moment: str) -> str:
