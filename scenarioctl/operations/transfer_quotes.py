@@ -218,9 +218,14 @@ async def _from_prices(
         "asked": found.asked,
     }
     if kept is not None:
-        received = max(transfer.amount - kept, 0)
-        answer["receive"] = _amount(transfer.asset, received).answer()
-        answer["minimum"] = await _minimum(app, transfer, kept)
+        least = answer["minimum"] = await _minimum(app, transfer, kept)
+        if least is None or transfer.amount >= int(least["value"]):
+            answer["receive"] = _amount(transfer.asset, max(transfer.amount - kept, 0)).answer()
+        else:
+            amount = least["human"] or least["value"]
+            answer["reasons"].append(
+                f"less than {amount} doesn't pay the fees on {transfer.destination.title}, or keeps no new account there"
+            )
     return Result(answer=answer, notes=say_alone(found.alone))
 
 
