@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.transactions.staking_state import compute_reward
+from scenarioctl.transactions.storage_reader import StorageReader
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import FakeChain, FakeNetwork
@@ -183,9 +184,9 @@ def test_unclaimed_rewards_of_a_nominator_are_those_of_its_page(ask: Ask, hub: F
     expected = amount(16_874_999_976, "1.6874999976 DOT")
     page = {"validator": written(VALIDATOR), "page": 1, "amount": expected}
     assert answer["unclaimed"] == [
-        # The first era in which it can't be claimed is 175, 75 days from now.
-        {"era": 90, **page, "estimated_end": "2027-02-10T12:00:00.000000000Z"},
-        {"era": 92, **page, "estimated_end": "2027-02-12T12:00:00.000000000Z"},
+        # It can't be claimed once era 175 is planned, which may be as soon as era 174 begins, 74 days from now.
+        {"era": 90, **page, "estimated_end": "2027-02-09T12:00:00.000000000Z"},
+        {"era": 92, **page, "estimated_end": "2027-02-11T12:00:00.000000000Z"},
     ]
     assert answer["unclaimed_total"] == amount(33_749_999_952, "3.3749999952 DOT")
 
@@ -536,6 +537,23 @@ def test_another_kind_of_staking_is_refused(ask: Ask) -> None:
     assert (ended.code, ended.err) == (2, says("chain", "hydraDx"))
 
 
+def test_older_staking_without_pages_is_refused(
+    ask: Ask, hub: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has = StorageReader.has
+    monkeypatch.setattr(
+        StorageReader,
+        "has",
+        lambda self, pallet, entry: (
+            entry not in ("ErasStakersPaged", "ClaimedRewards") and has(self, pallet, entry)
+        ),
+    )
+
+    ended = ask()
+
+    assert (ended.code, ended.err) == (2, says("chain", "assetHub"))
+
+
 def test_a_chain_without_an_era_is_refused(ask: Ask, network: FakeNetwork) -> None:
     ended = ask()
 
@@ -569,6 +587,6 @@ def test_a_person_reads_it_in_words(ask: Ask, hub: FakeChain) -> None:
         "pool            12, with 4 DOT; 0.25 DOT to claim\n"
         "pool unlocking  0.000000009 DOT can be withdrawn; 0.000000027 DOT from era 104, about 2026-12-01T12:00:00Z\n"
         "unclaimed       1.9285714286 DOT\n"
-        f"90\t{written(VALIDATOR)}\t0\t1.9285714286 DOT\t2027-02-10T12:00:00Z\n"
+        f"90\t{written(VALIDATOR)}\t0\t1.9285714286 DOT\t2027-02-09T12:00:00Z\n"
     )
     assert ended.err == says("no longer nominates")

@@ -47,7 +47,7 @@ class UnclaimedRow(TypedDict):
     page: int
     #: What the account gets of it, computed from the chain's state: a newer runtime may round otherwise.
     amount: AmountAnswer
-    #: About when the reward is lost, if nobody claims it; null if that is unknown.
+    #: About when the reward is lost at the earliest, if nobody claims it; null if that is unknown.
     estimated_end: "Timestamp | None"
 
 
@@ -169,7 +169,8 @@ def _describe(app: Application, chain: "Chain", state: "StakingState", asked: Li
                 "validator": written(each.validator),
                 "page": each.page,
                 "amount": amount(each.amount),
-                "estimated_end": begins(each.era + state.history + 1),
+                # It ends with the planning of the next era, which Asset Hubs begin right after this one's start.
+                "estimated_end": begins(each.era + state.history),
             }
             for each in state.unclaimed
         ],

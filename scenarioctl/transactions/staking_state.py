@@ -17,6 +17,8 @@ from scenarioctl.transactions.storage_reader import StorageReader
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 _BILLION = 10**9
 
@@ -92,6 +94,8 @@ async def read_staking(client: "Client", account: bytes) -> StakingState:
     number, at = await client.head()
     await require_staking(client, at=at)
     reader = StorageReader(client, table, at)
+    if not reader.has("Staking", "ErasStakersPaged") or _claims_entry(reader) is None:
+        raise _no_staking(client.chain, table)
     active, current, bonded, ledger, member = await reader.read(
         ("Staking", "ActiveEra", ()),
         ("Staking", "CurrentEra", ()),
@@ -154,12 +158,24 @@ async def require_staking(client: "Client", *, at: str | None = None) -> None:
             f"staking has moved from {chain.title} to its Asset Hub: pass the Asset Hub as the chain"
         )
     if "Staking" not in table.pallets or "HistoryDepth" not in table.constants("Staking"):
-        raise InvalidRequest(
-            field="chain",
-            value=chain.name,
-            problem=f"has no staking like Polkadot's ({table})",
-            expected="an Asset Hub, like assetHub",
-        )
+        raise _no_staking(chain, table)
+
+
+def _no_staking(chain: "Chain", table: "RuntimeTable") -> InvalidRequest:
+    return InvalidRequest(
+        field="chain",
+        value=chain.name,
+        problem=f"has no staking like Polkadot's ({table})",
+        expected="an Asset Hub, like assetHub",
+    )
+
+
+def _claims_entry(reader: StorageReader) -> str | None:
+    """Return the name of what lists the pages that were paid out; None of an older runtime, which has no pages."""
+    # Newer runtimes may call it so.
+    return next(
+        (each for each in ("ClaimedRewards", "ErasClaimedRewards") if reader.has("Staking", each)), None
+    )
 
 
 async def _read_pool(reader: StorageReader, account: bytes, member: Mapping[str, Any]) -> PoolShare:
@@ -196,8 +212,7 @@ async def _read_unclaimed(
     pairs = [(era, who) for era, reward in rewards.items() if reward for who in validators]
     overviews = await reader.read(*(("Staking", "ErasStakersOverview", each) for each in pairs))
     exposed = {pair: overview for pair, overview in zip(pairs, overviews, strict=True) if overview}
-    # Newer runtimes may call it so.
-    claims = next(each for each in ("ClaimedRewards", "ErasClaimedRewards") if reader.has("Staking", each))
+    claims = _claims_entry(reader) or ""
     claimed = await reader.read(*(("Staking", claims, each) for each in exposed))
     pages = [
         (*pair, page)
