@@ -202,6 +202,16 @@ def test_a_limit_that_the_quote_contradicts_is_refused(
     assert (ended.code, ended.out, ended.err) == (2, "", says(*words).printed)
 
 
+@pytest.mark.parametrize(("total", "orders"), [("6", 3), ("6.1", 4), ("7.9", 4)])
+def test_a_rest_counts_as_an_order(scenarioctl: Run, total: str, orders: int) -> None:
+    line = ("--sell", "DOT", "--buy", "HDX", "--amount", "2", "--every", "600", "--min-received", "900")
+    ended = scenarioctl("--offline", "dca", "create", *line, "--total", total, "--sender", BOB)
+
+    assert ended.code == 0
+    assert f"At most {orders} orders" in ended.err
+    assert "A rest smaller than one order is sold too if it brings the minimum" in ended.err
+
+
 def test_a_minimum_far_below_the_quote_can_be_confirmed(make: Make) -> None:
     ended = make("--min-received", "900", "--yes", "--slippage", "60", "--output-format", "call")
 

@@ -112,7 +112,7 @@ async def create_order(app: Application, request: CreateOrder) -> Result[BuiltCa
     )
     transaction = replace(
         transaction,
-        notes=(*transaction.notes, *_say_plan(plan.total // amount, plan.period, table)),
+        notes=(*transaction.notes, *_say_plan(-(-plan.total // amount), plan.period, table)),
         warnings=(
             *confirm_doubts(transaction, yes=request.yes),
             *warn_of_slippage(slippage, asset_out.amount(int(minimum))),
@@ -158,7 +158,7 @@ def _say_plan(orders: int, period: int, table: "RuntimeTable") -> tuple[str, ...
     retries = table.constant("DCA", "MaxNumberOfRetriesOnError")
     return (
         f"At most {orders} orders, one about every {span}. Their fees come from the total too.",
-        f"An order that misses a limit is tried again {retries} times. Then the whole ends, and what is left of the total is free again. A rest smaller than one order ends the same way.",
+        f"An order that misses a limit is tried again {retries} times. Then the whole ends, and what is left of the total is free again. A rest smaller than one order is sold too if it brings the minimum, and else ends the same way.",
     )
 
 

@@ -2,6 +2,7 @@
 
 Read from galacticcouncil/hydration-node@5e61c1fa, pallets/dca/src/lib.rs.  Each order has the least that it must bring, and may
 not bring less than the price of the block before, less the slippage.  What comes from the total besides is the order's fee.
+The last order sells the rest (`min(remaining_amount, amount_in)`), for the same minimum.
 """
 
 from collections.abc import Mapping
