@@ -587,6 +587,8 @@ class TestScenarios:
         [],
         {"name": "a", "layers": []},
         {"name": 1, "layers": [{"proxy_of": VAULT, "type": ""}]},
+        {"name": "a\n", "layers": [{"proxy_of": VAULT, "type": ""}]},
+        {"name": "a" * 61, "layers": [{"proxy_of": VAULT, "type": ""}]},
         {"name": "a", "layers": [{"proxy_of": "0x12", "type": ""}]},
         {"name": "a", "layers": [{"proxy_of": VAULT, "type": 3}]},
         {"name": "a", "layers": [{"threshold": True, "signatories": [VAULT]}]},

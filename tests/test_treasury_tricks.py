@@ -38,6 +38,8 @@ MANY = ",".join(format_account(bytes([1, number] * 16), 0) for number in range(1
         ((ALICE, "--proxy-of", VAULT), 2, ("name", "looks like an address")),
         (("new", "--proxy-of", VAULT, "--through", "new"), 2, ("through", "new")),
         (("new", "--proxy-of", VAULT[:-2]), 2, ("proxy_of", "31 bytes")),
+        (("new", "--proxy-of", "0x" + "66" * 32, "--type", "An\ny"), 2, ("type", "NonTransfer")),
+        (("new", "--proxy-of", "0x" + "66" * 32, "--type", "x" * 100), 2, ("type", "NonTransfer")),
     ],
 )
 def test_an_account_that_misleads_is_not_added(

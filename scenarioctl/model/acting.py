@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.named_addresses import LONGEST
 
 #: So many layers may lie around a call: a multisig that is the proxy of a pure proxy has two.
 DEEPEST = 4
@@ -72,7 +73,8 @@ def read_acting(value: object, *, field: str) -> Acting:
         read = tuple(_read_layer(each) for each in layers)
     except (LookupError, TypeError, ValueError, AttributeError):
         name, read, signer = None, (), ""
-    if not (isinstance(name, str) and isinstance(signer, str) and 0 < len(read) <= DEEPEST):
+    is_name = isinstance(name, str) and len(name) <= LONGEST and name.isprintable()
+    if not (is_name and isinstance(signer, str) and 0 < len(read) <= DEEPEST):
         raise InvalidRequest(
             field=field,
             problem=f"is not an account that others act for: {shorten(value)}",

@@ -1,5 +1,6 @@
 """Accounts of the address book that others act for: multisigs, and accounts that have proxies."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.model.acting import DEEPEST, Acting, Layer, MultisigLayer, ProxyLayer, multisig, read_acting
 from scenarioctl.model.named_addresses import NamedAddress, normalized
 
+#: What runtimes call a type of proxy.
+_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 #: The prefix by which an account is written that was computed here: that of Polkadot, which every wallet reads.
 _PREFIX = 0
 
@@ -59,6 +62,14 @@ def read_layers(
         if threshold is not None or signatories:
             raise InvalidRequest(
                 field="proxy_of", problem="and signatories are both given", expected="only one"
+            )
+        if type and not _TYPE.fullmatch(type):
+            raise InvalidRequest(
+                field="type",
+                value=type,
+                limit=80,
+                problem="can't be a type of proxy",
+                expected="one like Any or NonTransfer",
             )
         first = ProxyLayer(real=_account(proxy_of, "proxy_of"), type=type)
     elif threshold is not None or signatories:
