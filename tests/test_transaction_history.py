@@ -276,6 +276,12 @@ def test_what_the_way_kept_is_a_whole_number_whatever_the_decimals_there() -> No
     assert [each["value"] for each in sum_by_asset(costs)] == ["659999999"]
 
 
+def test_what_was_sold_beside_a_transfer_is_no_cost_of_its_way() -> None:
+    both = {**TRANSFER, "left": [dot(60_460_000_000)], "received": SWAP["received"]}
+
+    assert [each["what"] for each in costs_of(both, DOT)] == ["transaction fee", "delivery"]
+
+
 def test_what_a_swap_sold_is_no_cost() -> None:
     assert [(each["what"], each["human"]) for each in costs_of(SWAP, DOT)] == [("transaction fee", "0.016 DOT")]  # fmt: skip
 

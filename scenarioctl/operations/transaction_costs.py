@@ -58,6 +58,10 @@ def costs_of(effects: Mapping[str, Any], chain: "Chain") -> list[TransactionCost
 def _kept_on_the_way(effects: Mapping[str, Any], costs: Sequence[TransactionCost]) -> list[TransactionCost]:
     found: list[TransactionCost] = []
     got = received_by(effects)
+    sent = {each["asset"] for each in effects.get("left") or ()}
+    if any(each["asset"] not in sent for each in effects.get("received") or ()):
+        # Something was swapped beside: how much of what left went on the way isn't known.
+        return []
     for left in effects.get("left") or ():
         arrived = [each for each in got if each["asset"] == left["asset"]]
         others = [each for each in costs if each["asset"] == left["asset"]]
