@@ -1,5 +1,6 @@
 """Addresses with names: what an entry of the address book is, and which names protect from a mix-up."""
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from scenarioctl.errors import InvalidRequest
 LONGEST = 60
 #: So many letters and digits without a space are an address, or one that was mistyped.
 _ADDRESS_LENGTH = 30
+#: An address as pages and this program cut it.
+_CUT = re.compile(r"(?=\w*\d)(?=\w*[A-Z])\w{4,}(?:…|\.{2,3})\w{4,}")
 #: Small letters of Cyrillic and Greek, and digits, each before the Latin letter that it looks like.
 _PAIRS = "0o 1l il ıl аa еe оo рp сc уy хx кk мm тt нh вb іl јj ѕs ԁd һh ӏl ԛq ԝw αa βb εe ζz ηh ιl κk μm νn οo ρp τt υy χx γy"
 _ALIKE = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
@@ -55,7 +58,7 @@ def read_name(text: str) -> str:
         raise refuse("is empty")
     if len(name) > LONGEST:
         raise refuse(f"has {len(name)} characters")
-    if could_be_address(name):
+    if could_be_address(name) or _CUT.fullmatch(name):
         raise refuse("looks like an address, which a name must not hide")
     if not name.isprintable() or "," in name or "{{" in name:
         raise refuse("cannot name an address")

@@ -193,6 +193,7 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
     from scenarioctl.transactions.keyless_accounts import kind_of
 
     name = read_name(request.name)
+    _refuse_hidden_address(name)
     book = await app.store.addresses().list()
     layers = _read_layers(await _compute_pure(app, request), book)
     address = request.address.strip() or (write_address(layers) if layers else "")
@@ -226,6 +227,23 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
     if kind.is_keyless:
         notes.append(f"Nobody can sign for this account: it is {_describe(app, kind, ())}.")
     return Result(answer=_row(entry, book), notes=tuple(notes))
+
+
+def _refuse_hidden_address(name: str) -> None:
+    """Refuse an address with something between its characters: pasted so, it would mean the account of that name."""
+    from scenarioctl.chains.addresses import parse_any_account
+
+    try:
+        parse_any_account("".join(each for each in name if each.isalnum()), field="name")
+    except InvalidRequest:
+        return
+    raise InvalidRequest(
+        field="name",
+        value=name,
+        limit=80,
+        problem="is an address with something in between, which a name must not hide",
+        expected="another name",
+    )
 
 
 _COMPUTED = (
