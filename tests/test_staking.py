@@ -76,7 +76,14 @@ def nominate(hub: FakeChain, *validators: bytes) -> None:
     hub.store("Staking", "Nominators", WHO, value=nominations)
 
 
-def expose(hub: FakeChain, era: int, *pages: dict[bytes, int], own: int = 1000, claimed: Any = ()) -> None:
+def expose(
+    hub: FakeChain,
+    era: int,
+    *pages: dict[bytes, int],
+    own: int = 1000,
+    claimed: Any = (),
+    commission: int = 10**8,
+) -> None:
     """Let the validator have stake behind it in an *era*, whose reward is 9 DOT, of which a third is the validator's."""
     total = own + sum(sum(page.values()) for page in pages)
     overview = {"total": total, "own": own, "nominator_count": 9, "page_count": len(pages)}
@@ -88,7 +95,8 @@ def expose(hub: FakeChain, era: int, *pages: dict[bytes, int], own: int = 1000, 
     hub.store("Staking", "ErasValidatorReward", era, value=9 * DOT)
     points = {"total": 60, "individual": [(VALIDATOR, 20), (OTHER, 40)]}
     hub.store("Staking", "ErasRewardPoints", era, value=points)
-    hub.store("Staking", "ErasValidatorPrefs", era, VALIDATOR, value={"commission": 10**8, "blocked": False})
+    prefs = {"commission": commission, "blocked": False}
+    hub.store("Staking", "ErasValidatorPrefs", era, VALIDATOR, value=prefs)
     hub.store("Staking", "ClaimedRewards", era, VALIDATOR, value=list(claimed))
 
 
@@ -232,6 +240,21 @@ def test_a_runtime_without_pots_rounds_to_the_nearest(scenarioctl: Run, tmp_path
         (1, 16_874_999_983),
         (0, 6_749_999_993 + 1_124_999_999),
         (1, 1_874_999_998),
+    ]
+
+
+def test_a_validator_without_commission_is_told_of_the_pages_of_its_nominators(
+    ask: Ask, hub: FakeChain
+) -> None:
+    bond(hub, VALIDATOR)
+    for era, claimed in ((90, ()), (91, (1,))):
+        expose(hub, era, {OTHER: 500}, {WHO: 2500}, own=0, commission=0, claimed=claimed)
+
+    found = json.loads(ask("--json", who=written(VALIDATOR)).out)["unclaimed"]
+
+    # Nobody but the nominators gets anything of them, and they only if somebody asks for it.
+    assert [(row["era"], row["page"], row["amount"]["value"]) for row in found] == [
+        *((90, 0, "0"), (90, 1, "0"), (91, 0, "0")),
     ]
 
 

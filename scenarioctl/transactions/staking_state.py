@@ -39,7 +39,7 @@ class Unclaimed:
     era: int
     validator: bytes
     page: int
-    #: In the smallest unit.
+    #: In the smallest unit; 0 for a validator of whose page only the nominators get something.
     amount: int
 
 
@@ -250,9 +250,14 @@ async def _read_unclaimed(
             exposure=exposure,
             from_pot=reader.has("Staking", "DisableMintingGuard"),
         )
-        if amount:
+        # A validator without commission gets nothing of a page, whose nominators wait for somebody to pay it out.
+        if amount or (who == account and exposure and _points_of(who, points[era])):
             found.append(Unclaimed(era=era, validator=who, page=page, amount=amount))
     return tuple(found)
+
+
+def _points_of(validator: bytes, points: Mapping[str, Any]) -> int:
+    return sum(int(earned) for who, earned in points["individual"] if who == validator)
 
 
 def compute_reward(
@@ -272,7 +277,7 @@ def compute_reward(
     *reward* is that of all validators in the era, *points* how it is shared, *commission* in billionths; *overview* and
     *exposure* are the stake behind the validator, in all and on this page.  *from_pot*: the runtime knows pots.
     """
-    own_points = sum(int(earned) for who, earned in points["individual"] if who == validator)
+    own_points = _points_of(validator, points)
     if not own_points:
         return 0
     times = _times_down if from_pot else _times
