@@ -98,6 +98,14 @@ def test_who_may_not_act_makes_nothing(
     assert (ended.code, ended.out, ended.err) == (code, "", says(*words))
 
 
+@pytest.mark.parametrize("action", ["approve", "execute", "cancel"])
+def test_who_is_no_signatory_is_told_so_before_a_chain_is_asked(book: Run, action: str) -> None:
+    line = ("multisig", action, "council", "0x" + "11" * 32, "--chain", "assetHub", "--sender", VAULT)
+    ended = book("--offline", *line)
+
+    assert (ended.code, ended.err) == (2, says("sender", "no signatory"))
+
+
 def test_a_type_that_no_runtime_knows_is_refused_by_the_chain_that_it_is_for(book: Run) -> None:
     book("address", "add", "odd", "--proxy-of", "0x" + "77" * 31 + "01", "--type", "Anything")
 

@@ -388,6 +388,9 @@ async def _find(app: Application, request: OperationFields) -> _Found:
     call_hash = parse_hash(request.call_hash, field="call_hash")
     if isinstance(request, OperationCallFields) and request.call_data:
         parse_hex(request.call_data, field="call_data")
+    outside = acting.layers[place + 1 :]
+    signer = chain.account_format.parse(request.sender, field="sender")
+    signatory = require_signatory(acting.name, layer, chain, outside[0].account if outside else signer)
     client = app.client(chain)
     table = await client.table()
     row: Mapping[str, Any] | None = await client.storage("Multisig", "Multisigs", layer.account, call_hash)
@@ -395,9 +398,6 @@ async def _find(app: Application, request: OperationFields) -> _Found:
         raise NotFound(
             f"{acting.name} has no operation with the hash 0x{call_hash.hex()} open on {chain.title}: it ran, was cancelled, or isn't in a block yet"
         )
-    outside = acting.layers[place + 1 :]
-    signer = chain.account_format.parse(request.sender, field="sender")
-    signatory = require_signatory(acting.name, layer, chain, outside[0].account if outside else signer)
     return _Found(
         acting=acting,
         layer=layer,
