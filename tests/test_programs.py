@@ -713,6 +713,8 @@ def test_a_call_that_waits_for_approvals_is_tried_as_the_multisig_account(
     assert traps["reasons"] == [says(CAROL, "1", "DOT", "XcmPallet.claim_assets")]
     assert (pays["verdict"], [each[1:3] for each in holdings(pays, "credits")]) == ("ok", [(BOB, "1 DOT")])
     assert [each[1:3] for each in holdings(pays, "leaves")] == [(CAROL, "1 DOT")]
+    # It isn't the money of who signs.
+    assert [each["role"] for each in pays["leaves"]] == ["the multisig"]
     assert [stop["events"] for stop in pays["stops"]] == [["Multisig.NewMultisig"], ["Balances.Transfer"]]
     assert pays["warnings"] == [says(CAROL, "signatory")]
 

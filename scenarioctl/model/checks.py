@@ -66,7 +66,7 @@ class Holding:
     #: SS58 of the chain.
     account: str
     amount: Amount
-    #: Role of the account, if known: `the sender`, `the beneficiary`, `sovereign account of hydraDx`.
+    #: Role of the account, if known: `the sender`, `the multisig` (once all approve), `the beneficiary`, `sovereign account of hydraDx`.
     role: str = ""
     #: Whether it is an account of the chain itself, for fees or backing, that the transaction does not name.
     system: bool = False

@@ -98,10 +98,21 @@ const FEES = new Set(["transaction fee", "delivery", "execution", "relayer"]);
 
 const lostIn = ({ steps }) => steps.filter(({ what }) => what in LOST);
 
-// What leaves the sender, beside fees.
+// Whose money leaves, beside fees: by the role of the account, in the words above an amount, and in a sentence.
+const SENDERS = {
+  "the sender": ["You send", "your account"],
+  "the multisig": ["Once all approve, the multisig sends", "the multisig's account once all approve"],
+};
+
 function sentIn({ steps, leaves }) {
-  const listed = steps.filter(({ what }) => what === "leaves");
-  return listed.length ? listed : leaves.filter(({ role }) => role === "the sender");
+  const listed = steps.filter(({ what }) => what === "leaves").map((step) => ({ ...step, role: "the sender" }));
+  return listed.length ? listed : leaves.filter(({ role }) => role in SENDERS);
+}
+
+// The roles of SENDERS whose money leaves, each with what does.
+function sendersIn(check) {
+  const sent = sentIn(check);
+  return Object.keys(SENDERS).map((role) => [role, sent.filter((each) => each.role === role)]).filter(([, gone]) => gone.length);
 }
 
 // Returns the sums of amounts, of each asset its own, as texts: "1.5 DOT", "100 USDT".  Decimals are added as integers.
@@ -143,10 +154,11 @@ export function risksOf(transaction, check) {
   const { decoded } = transaction.toSign ?? transaction;
   if (!check) return [`Nobody knows what becomes of this, because it wasn't simulated. You risk its fee and what it moves: it ${decoded.says}.`];
   const words = ({ chain, ...step }, what) => [whole(step), ` on ${chainName(chain)}${what}`];
-  const gone = sentIn(check);
+  const senders = sendersIn(check);
   const fee = check.steps.find(({ what }) => what === "transaction fee");
   return [
-    gone.length === 0 ? `You risk what it moves: it ${decoded.says}.` : ["You risk ", gone.map((each, number) => [number > 0 && ", ", words(each, "")]), ", which leaves your account."],
+    ...senders.map(([role, gone]) => ["You risk ", gone.map((each, number) => [number > 0 && ", ", words(each, "")]), `, which leaves ${SENDERS[role][1]}.`]),
+    senders.length === 0 && `You risk what it moves: it ${decoded.says}.`,
     ...check.steps.filter(({ what }) => what in KEPT).map((each) => ["You lose ", words(each, `, which ${KEPT[each.what]}.`)]),
     fee ? ["You lose the fee of ", whole(fee), " even if it fails in its block."] : "You lose its fee even if it fails in its block.",
     check.reasons[0] && `The simulation says: ${check.reasons[0]}`,
@@ -157,7 +169,7 @@ export function risksOf(transaction, check) {
 function result(check, transaction) {
   return [
     h("dl", { class: "summary" }, [
-      [sentIn(check).length ? "You send" : "What it does", sendingOf(check, transaction)],
+      ...sendingOf(check, transaction),
       ...receivingOf(check),
       ["Total fees", feesOf(check)],
       ["What could go wrong", troublesOf(check)],
@@ -171,11 +183,13 @@ function result(check, transaction) {
 
 function sendingOf(check, transaction) {
   const { decoded } = transaction.toSign ?? transaction;
-  const sent = sentIn(check);
+  const sending = sendersIn(check).map(([role, sent]) => [SENDERS[role][0], sent.map((each) => h("p", {}, h("b", {}, whole(each)), ` on ${chainName(each.chain)}`))]);
   const deposits = sumsOf(check.steps.filter(({ what }) => what === "deposit"));
-  // If no event tells of an amount, the call still does.
-  const words = sent.length ? sent.map((each) => h("p", {}, h("b", {}, whole(each)), ` on ${chainName(each.chain)}`)) : h("p", { class: "says" }, decoded.says);
-  return [words, deposits.length > 0 && h("p", {}, `${joined(deposits)} set aside as a deposit`)];
+  return [
+    // If no event tells of an amount, the call still does.
+    ...(sending.length ? sending : [["What it does", h("p", { class: "says" }, decoded.says)]]),
+    ...(deposits.length ? [["You set aside", h("p", {}, h("b", {}, joined(deposits)), " as a deposit")]] : []),
+  ];
 }
 
 // Every account that is credited, so that a signer sees those that they did not mean to pay.

@@ -311,6 +311,28 @@ def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> Non
         assert summary(page)["You send"] == "1.5 DOT on Polkadot"
 
 
+def test_what_a_multisig_sends_is_not_told_as_the_signers_own(started: Started) -> None:
+    page, daemon, _, _ = started
+    account = {"chain": "polkadot", "account": ALICE, "system": False}
+    amount = {"value": "15000000000", "asset": "DOT", "human": "1.5 DOT"}
+    check = {
+        "verdict": "unknown", "reasons": ["a price is missing"], "warnings": [], "txdata": None,
+        "steps": [{"chain": "polkadot", "what": "deposit", **amount, "human": "0.2 DOT"}],
+        "arrival": {"computed": None, "credited": None},
+        "leaves": [{**account, **amount, "role": "the multisig"}], "credits": [], "stops": [],
+    }  # fmt: skip
+    with stubbed(page, checked(check)):
+        connect(page, f"scenario={a_transfer(daemon)}")
+        page.wait_for(
+            "You risk 1.5 DOT on Polkadot, which leaves the multisig's account once all approve.",
+            "Sign although it is unknown what becomes of 1.5 DOT",
+        )
+        told = summary(page)
+        assert told["Once all approve, the multisig sends"] == "1.5 DOT on Polkadot"
+        assert told["You set aside"] == "0.2 DOT as a deposit"
+        assert "You send" not in told
+
+
 def test_a_loss_is_named_on_the_button_even_if_all_succeeds(started: Started) -> None:
     page, daemon, _, _ = started
     amount = {"value": "100000000", "asset": "USDT", "human": "100 USDT"}

@@ -1,6 +1,6 @@
 """What a check has found so far: each part of a check adds to it, and the verdict is drawn from it in the end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import seen_from
@@ -39,11 +39,13 @@ class Findings:
         return tuple(dict.fromkeys((*self.rights, *self.losses, *self.warnings)))
 
     def add(self, other: "Findings", *, when: str) -> None:
-        """Take over what *other* says of what happens *when*."""
+        """Take over what *other* says of what a multisig, its sender, does *when* all approve."""
         for name in ("refusals", "unknowns", "rights", "losses", "warnings"):
             getattr(self, name).extend(f"{when}: {said}" for said in getattr(other, name))
-        self.leaves += other.leaves
-        self.credits += other.credits
+        for own, more in ((self.leaves, other.leaves), (self.credits, other.credits)):
+            own += [
+                replace(each, role="the multisig") if each.role == "the sender" else each for each in more
+            ]
 
     @property
     def verdict(self) -> "Verdict":
