@@ -15,7 +15,7 @@ from scenarioctl.actions.running import Run
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.conditions import ConditionReader
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.jobs import StepOutcome
+from scenarioctl.model.jobs import NO_TRANSACTION, StepOutcome
 from tests.conftest import BOB
 from tests.conftest import Run as Ctl
 from tests.messages import Says, says
@@ -203,6 +203,15 @@ def test_a_comparison_of_different_kinds_fails_the_run(stage: Stage) -> None:
 
     assert run.drafts == []
     assert run.failure == says("when", '"x" > 5', "a text", "a number", node=next(iter(run._stopped)))
+
+
+def test_a_condition_that_lacks_the_data_of_a_failed_swap_lets_nothing_through(stage: Stage) -> None:
+    # Offline, a swap without a minimum can't be drafted.
+    swap = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}
+
+    run = stage.run(flow(stage, swap, condition("{{ swap.min_received }} > 900"), send("2 DOT")))
+
+    assert [draft.tx for draft in run.drafts] == [NO_TRANSACTION]
 
 
 @pytest.mark.parametrize(("least", "drafts"), [("1993.9", 1), ("1994", 0)])

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -476,13 +476,24 @@ class TestQuery:
             says("b", "source.target", "query.nonce"),
         ]
 
+    CONSTANT: ClassVar = {
+        "selectedChain": "polkadot",
+        "selectedPallet": "Balances",
+        "selectedMethod": "ExistentialDeposit",
+    }
+
+    def test_an_earlier_answer_does_not_stand_for_one_that_did_not_come(self, stage: Stage) -> None:
+        nodes = [("chainQuery", self.CONSTANT), ("chainQuery", self.FORM), ("delay", {"seconds": "60"})]
+        running = stage.run(
+            diagram(*nodes, remark("{{ query }} {{ a }}"), remark("{{ a }}"), edges="ab bc cd de")
+        )
+
+        assert running.drafts[2].tx == NO_TRANSACTION
+        assert running.lines[-2] == says("d", "query", "b")
+        assert text_of(running.drafts[3]) == "10000000000"
+
     def test_a_constant_is_read_without_a_node(self, stage: Stage) -> None:
-        form = {
-            "selectedChain": "polkadot",
-            "selectedPallet": "Balances",
-            "selectedMethod": "ExistentialDeposit",
-        }
-        running = stage.run(diagram(("chainQuery", form), remark("{{ query }}"), edges="ab"))
+        running = stage.run(diagram(("chainQuery", self.CONSTANT), remark("{{ query }}"), edges="ab"))
 
         assert running.drafts[0].tx == "10000000000"
         assert text_of(running.drafts[1]) == "10000000000"

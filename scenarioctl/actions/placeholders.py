@@ -71,6 +71,8 @@ class Data:
         self._kinds: dict[str, StepData] = {}
         #: Name of an answer or node id -> the node whose answer it is.
         self._nodes: dict[str, str] = {}
+        #: Name of an answer that didn't come -> the node that failed.
+        self.missing: dict[str, str] = {}
         self._numbering = numbering
 
     def add(self, kind: "StepData", content: Any, *, node: str) -> None:
@@ -81,8 +83,15 @@ class Data:
         if kind.name:
             self._nodes[kind.name] = node
             self._answers[kind.name] = content
+            self.missing.pop(kind.name, None)
         else:
             self._events.insert(0, content)
+
+    def lose(self, name: str, failed: str) -> None:
+        """Look up nothing by *name* until a step answers again: the newest answer is meant, and *failed* kept it from coming."""
+        self._answers.pop(name, None)
+        self._nodes.pop(name, None)
+        self.missing[name] = failed
 
     def contents(self) -> list[tuple[str, Any]]:
         """Return what was added, oldest first, by the node that it is of."""
@@ -133,6 +142,10 @@ class Data:
                 return found
             raise Unfillable(
                 f"needs {shorten('.'.join(path))}, which is not in the answer of {shorten(path[0])}"
+            )
+        elif path[0] in self.missing:
+            raise Unfillable(
+                f"needs {shorten('.'.join(path))}, which did not come: {shorten(self.missing[path[0]])} failed"
             )
         for content in self._events:
             found = _descend(content, path)

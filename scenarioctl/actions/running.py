@@ -151,6 +151,7 @@ class Run:
             )
             if stopper:
                 self._stopped[node.id] = stopper
+                self._lose(node, stopper)
                 await self._leave_out(node, stopper)
             elif unmet:
                 self._unmet[node.id] = unmet
@@ -180,6 +181,7 @@ class Run:
             "failure": self.failure,
             "stopped": self._stopped,
             "lost": self._lost,
+            "missing": self.data.missing,
             "unmet": self._unmet,
             "ended": self._ended,
             "drafted": self._made,
@@ -194,6 +196,8 @@ class Run:
             if step is None or step.data is None:
                 raise ValueError(node)
             self.data.add(step.data, content, node=node)
+        for name, failed in saved.get("missing", {}).items():
+            self.data.lose(name, failed)
         self._carried.restore(saved["carried"], dict(saved["data"]))
         self.events = {event["uuid"]: WebhookEvent(**event) for event in saved["events"]}
         # An older version has saved no more than outcomes.
@@ -287,6 +291,10 @@ class Run:
         lost = next(filter(None, map(self._lost.get, sorted(first_names(node.form)))), "")
         if lost and not step.is_shared:
             self._lost[node.id] = lost
+            self._lose(node, lost)
+            if not step.tx_type:
+                # As if it had failed: nothing is drafted behind a condition that nobody judged.
+                self._stopped[node.id] = lost
             await self._leave_out(node, lost)
             return None
         unfilled, node = node, _fill_node(step, node, self.data)
@@ -305,8 +313,7 @@ class Run:
             # No step is to blame: the leg is taken again.
             raise
         except ScenarioctlError as error:
-            if step.draft is not None and step.data is not None:
-                self._lost |= {step.data.name: node.id, node.id: node.id}
+            self._lose(node, node.id)
             if step.tx_type:
                 self._keep_failure(step, diagram, node, error)
             else:
@@ -314,6 +321,16 @@ class Run:
                 self._fail(f"{_named(node)} failed: {error.statement}", error)
             self._end(diagram, node, StepOutcome.FAILED, self.failure)
         return None
+
+    def _lose(self, node: Node, failed: str) -> None:
+        """Let nothing be filled with the data of *node*, since *failed* did: older data of that name isn't meant."""
+        step = find_step(node)
+        if step is None or step.data is None:
+            return
+        if step.draft is not None:
+            self._lost |= {step.data.name: failed, node.id: failed}
+        elif step.data.name:
+            self.data.lose(step.data.name, failed)
 
     async def _take_together(self, nodes: Sequence[Node]) -> None:
         """Draft all steps, which are *nodes*, as one transaction."""
