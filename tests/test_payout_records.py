@@ -17,10 +17,15 @@ from scenarioctl.model.jobs import SentState
 from scenarioctl.operations import broadcasts, payout_changes
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.decoded_transactions import TransactionPayload, read_unsigned, transaction_payload
-from scenarioctl.operations.jobs import RunJob, StartJob, run_job, start_job
+from scenarioctl.operations.jobs import RunJob, StartJob, StopJob, run_job, start_job, stop_job
 from scenarioctl.operations.payout_reports import ListPayments, list_payments
 from scenarioctl.operations.payouts import CreatePayout, create_payout
-from scenarioctl.operations.scenario_changes import DuplicateScenario, duplicate_scenario
+from scenarioctl.operations.scenario_changes import (
+    DuplicateScenario,
+    ReplaceScenario,
+    duplicate_scenario,
+    replace_scenario,
+)
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from tests.conftest import BOB, Run
@@ -284,6 +289,43 @@ def test_only_a_payout_without_a_running_job_is_changed(world: World) -> None:
         create(world, [BOB, "1"], replace=remark)
     with raises(Conflict, says("job", id=scenario)):
         create(world, [BOB, "1"], replace=scenario)
+
+
+def test_a_payout_that_was_sent_is_not_edited(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "50"], portion=2)["result"]
+
+    def edit(*lines: Sequence[object]) -> Any:
+        lines = tuple([*line, "DOT"] for line in lines)
+        step = {"type": "payout", "chain": "polkadot", "lines": table(*lines, header="account,amount,asset")}
+        request = ReplaceScenario(id=scenario, content={"steps": [step]})
+        return finish(replace_scenario(world.app, request)).answer["changed"]
+
+    assert edit([BOB, "1"], [CAROL, "5"])
+    (call,) = calls(world, scenario)
+    hash = send(world, scenario, call)
+
+    assert not edit([BOB, "1"], [CAROL, "5"])
+    with raises(Conflict, says("were sent", hash=hash, id=scenario)):
+        edit([BOB, "1"])
+    # A run of a job pays all lines, whatever was sent before.
+    finish(start_job(world.app, StartJob(id=scenario)))
+    assert edit([BOB, "1"])
+    finish(stop_job(world.app, StopJob(id=scenario)))
+    with raises(Conflict, says("lines", "job", id=scenario)):
+        create(world, [BOB, "1"], [CAROL, "5"], replace=scenario)
+
+
+def test_what_was_sent_of_a_file_that_is_read_anew_is_not_known(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "pay.csv"
+    file.write_text(table([BOB, "1"]))
+    world.app.settings = replace(world.app.settings, payout_folders=(str(tmp_path),))
+    scenario = create(world, [BOB, "1"], portion=None, reread=str(file))["result"]
+    file.write_text(table([BOB, "1"], [CAROL, "50"]))
+    (batch,) = calls(world, scenario)
+    send(world, scenario, batch)
+
+    with raises(Conflict, says("lines", id=scenario, path=file)):
+        create(world, [BOB, "1"], [CAROL, "50"], replace=scenario)
 
 
 def test_a_payout_of_which_something_is_sent_meanwhile_stays_as_it_is(

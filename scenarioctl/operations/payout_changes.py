@@ -5,13 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scenarioctl.actions.drafting import was_sent
+from scenarioctl.actions.payout_files import REREAD
 from scenarioctl.actions.payout_lines import Mistake, PayoutLine, mistakes_error, read_lines
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node, label_document, read_diagram
 from scenarioctl.model.jobs import JobState
 from scenarioctl.operations.payout_portions import Told
-from scenarioctl.operations.payout_records import is_standing, payouts_of, read_sent_payouts
+from scenarioctl.operations.payout_records import (
+    describe_payment,
+    find_payment,
+    is_standing,
+    payouts_of,
+    read_sent_payouts,
+)
 from scenarioctl.operations.stored_diagrams import open_scenario, pack_document
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile
@@ -51,6 +58,12 @@ async def open_former(app: Application, id: str) -> Former | None:
     if job is not None and job.state is not JobState.STOPPED:
         raise Conflict(
             f"payout {id} has a job, each of whose runs pays all lines: change them with scenario edit, or stop the job"
+        )
+    reads = next((node.form[REREAD] for node in payouts_of(diagram) if node.form.get(REREAD)), "")
+    if (job is not None or reads) and any(map(is_standing, await read_sent_payouts(app, id))):
+        why = f"each draft reads {reads} anew" if reads else "its job may have drafted other lines"
+        raise Conflict(
+            f"which lines of payout {id} were sent isn't known, since {why}: create another payout, of the lines that are left to pay"
         )
     return Former(stored=stored, diagram=diagram)
 
@@ -101,6 +114,21 @@ def keep_sent(app: Application, former: Former, lines: Sequence[PayoutLine], tol
             f"Not in the file, but sent before: {len(gone)} payment{'s' * (len(gone) > 1)}, like {gone[0].asset.amount(gone[0].raw)} to {gone[0].address}."
         )
     return kept
+
+
+async def refuse_edit(app: Application, id: str, former: Diagram, new: Diagram) -> None:
+    """Refuse a *new* version of *former* that changes what a transaction is said to have paid; one with a job pays anew in each run."""
+    payouts = payouts_of(former)
+    if not payouts or await app.store.get_job(id) is not None:
+        return
+    standing = [each for each in await read_sent_payouts(app, id) if is_standing(each)]
+    forms = {node.id: node.form for node in new.nodes}
+    for node in payouts:
+        sent = find_payment(standing, node.id)
+        if sent is not None and forms.get(node.id) != node.form:
+            raise Conflict(
+                f"payout {id} can't be edited, since its payments were sent: {describe_payment(sent)}. create payout --replace {id} (replace) changes its lines and keeps what was sent; a copy pays everybody once more"
+            )
 
 
 async def replace_payout(app: Application, former: Former, diagram: Diagram) -> str:

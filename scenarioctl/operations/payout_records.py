@@ -52,8 +52,8 @@ async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Dia
     from scenarioctl.actions.drafting import SENT
 
     standing = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
-    found = {node.id: _find(standing, node.id) for node in payouts_of(diagram)}
-    forms = {id: {SENT: "" if sent is None else _describe(sent)} for id, sent in found.items()}
+    found = {node.id: find_payment(standing, node.id) for node in payouts_of(diagram)}
+    forms = {id: {SENT: "" if sent is None else describe_payment(sent)} for id, sent in found.items()}
     nodes = tuple(
         replace(node, form={**node.form, **forms[node.id]}) if node.id in forms else node
         for node in diagram.nodes
@@ -61,12 +61,12 @@ async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Dia
     return replace(diagram, nodes=nodes)
 
 
-def _find(sent: Iterable[SentTransaction], node: str) -> SentTransaction | None:
+def find_payment(sent: Iterable[SentTransaction], node: str) -> SentTransaction | None:
     """Return the one of *sent* that pays what *node* pays, alone or with all others of its scenario."""
     return next((each for each in sent if each.node in (node, "")), None)
 
 
-def _describe(sent: SentTransaction) -> str:
+def describe_payment(sent: SentTransaction) -> str:
     return f"{sent.hash} on {timestamp(sent.sent)[:16].replace('T', ' ')} UTC, see tx status {sent.chain} {sent.hash}"
 
 
@@ -111,7 +111,7 @@ async def find_payout_step(
             f"the transaction doesn't make the payments of {which} of payout {scenario}, as they are now: leave scenario out, or make its payload again"
         )
     sent = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
-    return scenario, next((node for node in found if _find(sent, node) is None), found[0])
+    return scenario, next((node for node in found if find_payment(sent, node) is None), found[0])
 
 
 async def refuse_second(
@@ -142,5 +142,5 @@ async def refuse_second(
     former = next((each for each in others if each.hash != hash and is_standing(each)), None)
     if former is not None:
         raise Conflict(
-            f"its payments were sent: {_describe(former)}; nothing was sent now. To pay everybody once more, copy the scenario"
+            f"its payments were sent: {describe_payment(former)}; nothing was sent now. To pay everybody once more, copy the scenario"
         )

@@ -14,6 +14,7 @@ from scenarioctl.model.diagram import ACTING, MAX_NAME, Diagram, label_document,
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
+from scenarioctl.operations.payout_changes import refuse_edit
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
 from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, read_label, store_new
@@ -274,6 +275,7 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
         return Result(answer=answer, notes=(*notes, "Nothing changed."), warnings=warnings)
     packed, new = await app.aside(_pack, app, document)
     scenario = replace(packed, id=request.id)
+    await refuse_edit(app, request.id, former, new)
     notes = (f"Changed {request.id}: {await app.aside(understand, app, new)}", *notes)
     alike = await app.aside(_runs_alike, document, former)
     change = None if alike else partial(_end_wait, now=await app.store.now())
