@@ -14,14 +14,14 @@ import pytest
 from scenarioctl.actions.running import Run as Drafting
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.bounds import read_bounds, split_bounds, write_amount
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Schedule
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.job_bounds import guard_of
-from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.operations.jobs import RunJob, StartJob, run_job, start_job
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.rows import DAMAGED, read_schedule, write_schedule
 from scenarioctl.stores.store import Store
@@ -396,6 +396,22 @@ async def test_bounds_outlast_a_worker_that_does_not_know_them(bench: Bench) -> 
 
     assert again.notes[0] == says("every 12h", "3 DOT")
     assert (await bench.job(id)).schedule.max_per_day == "3 DOT"
+
+
+async def test_a_job_whose_bounds_cannot_be_read_is_not_run(bench: Bench) -> None:
+    id = await start_daily(bench, "1 DOT")
+
+    def damage(known: Job) -> JobChange:
+        # As a newer version may write it.
+        return JobChange(job=replace(known, schedule=replace(known.schedule, max_per_day=5)))  # type: ignore[arg-type]
+
+    await bench.store.change_job(id, damage)
+
+    with raises(Conflict, says("damaged", id=id)):
+        await run_job(bench.app, RunJob(id=id))
+    assert (await start_job(bench.app, StartJob(id=id, max_amount="1 DOT"))).warnings == ()
+    await bench.store.change_job(id, damage)
+    assert (await start_job(bench.app, StartJob(id=id))).warnings == (says("bounds"),)
 
 
 @pytest.mark.parametrize(

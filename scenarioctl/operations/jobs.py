@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
     BOUNDS,
@@ -126,7 +126,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
 
     given = await given_schedule(app, request)
     schedule = read_schedule(**given)
-    notes = []
+    notes: list[str] = []
+    warnings: list[str] = []
     targets = request.targets()
     former = await app.store.get_job(request.id)
     if targets is None:
@@ -141,6 +142,10 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             schedule = changed_schedule(schedule, bounds)
             if any(bounds.values()):
                 notes.append(f"Using the bounds of the last start: {describe_schedule(schedule)}.")
+            elif former.reason == DAMAGED and not given.keys() & {*BOUNDS}:
+                warnings.append(
+                    "The job's row was damaged. If it had bounds, they are lost: set them again with `job reschedule`."
+                )
     if schedule.batch:
         await _check_batch(app, request.id)
     now = await app.store.now()
@@ -164,7 +169,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             _refuse_another_schedule(running, given)
         if running is not None and running.notify != targets:
             notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
-    return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
+    notes += await notes_on_worker(app)
+    return Result(answer={"success": True, "result": result}, notes=tuple(notes), warnings=tuple(warnings))
 
 
 async def _check_batch(app: Application, id: str) -> None:
@@ -289,6 +295,9 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     started = app.clock()
     key = f"{request.id} {started} by hand"
     job = await app.store.get_job(request.id)
+    if job is not None and job.reason == DAMAGED:
+        # Its bounds may be unreadable.
+        raise Conflict(field="job", problem=f"{job.id} can't be run: {DAMAGED}")
     schedule = Schedule() if job is None else job.schedule
     guard = guard_of(app, request.id, schedule, run=key, planned=started)
     run = Run(app, request.id, diagram, summary=stored.summary, key=key, guard=guard, together=schedule.batch)
