@@ -21,7 +21,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, Schedule
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.job_bounds import guard_of
-from scenarioctl.operations.jobs import RunJob, StartJob, run_job, start_job
+from scenarioctl.operations.jobs import RunJob, StartJob, StopJob, run_job, start_job, stop_job
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.rows import DAMAGED, read_schedule, write_schedule
 from scenarioctl.stores.store import Store
@@ -396,6 +396,23 @@ async def test_bounds_outlast_a_worker_that_does_not_know_them(bench: Bench) -> 
 
     assert again.notes[0] == says("every 12h", "3 DOT")
     assert (await bench.job(id)).schedule.max_per_day == "3 DOT"
+
+
+async def test_a_start_that_meets_a_stop_keeps_the_bounds(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = await start_daily(bench, "3 DOT")
+    now = bench.store.now
+
+    async def stop_meanwhile() -> int:
+        monkeypatch.setattr(bench.store, "now", now)
+        await stop_job(bench.app, StopJob(id=id))
+        return await now()
+
+    monkeypatch.setattr(bench.store, "now", stop_meanwhile)
+    assert (await start_job(bench.app, StartJob(id=id))).answer["result"] == "Job started"
+
+    assert (await bench.job(id)).schedule == Schedule(every=DAY, max_per_day="3 DOT")
 
 
 async def test_a_job_whose_bounds_cannot_be_read_is_not_run(bench: Bench) -> None:

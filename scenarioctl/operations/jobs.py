@@ -132,8 +132,10 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     former = await app.store.get_job(request.id)
     if targets is None:
         targets = former.notify if former is not None else ()
-    if former is not None and former.state is not JobState.RUNNING:
-        # A worker of an older version takes a row with bounds for damaged: it must not lose them.
+    is_running = former is not None and former.state is JobState.RUNNING
+    if former is not None:
+        # Also of one that is running: another client may stop it before it is started here.  A worker of an older version takes a row
+        # with bounds for damaged: it must not lose them.
         if former.reason != DAMAGED and not given.keys() - {*BOUNDS, "batch"}:
             schedule = changed_schedule(former.schedule, given)
             notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
@@ -146,7 +148,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
                 warnings.append(
                     "The job's row was damaged. If it had bounds, they are lost: set them again with `job reschedule`."
                 )
-    if schedule.batch:
+    if schedule.batch and (not is_running or "batch" in given):
         await _check_batch(app, request.id)
     now = await app.store.now()
     times = first_times(schedule, now)
@@ -164,6 +166,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         app.wake()
     else:
         result = "Job already running"
+        # They are of a start that didn't happen.
+        notes, warnings = [], []
         running = await app.store.get_job(request.id)
         if running is not None and running.reason != DAMAGED:
             _refuse_another_schedule(running, given)
