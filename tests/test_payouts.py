@@ -512,3 +512,28 @@ def test_a_payout_is_made_as_another_account(scenarioctl: Run, tmp_path: Path) -
     assert (call.pallet, call.method, call.args["real"]) == ("Proxy", "proxy", {"Id": BOB_KEY})
     assert len(call.args["call"]["Utility"]["batch_all"]["calls"]) == len(built["payments"]) == 9
     assert built["says"] == says("9 accounts", "45 DOT", BOB)
+
+
+@pytest.mark.parametrize("amount", ["1e999999999", "1e999990", "1e-9000", "NaN", "-1", "1.5 DOT", ""])
+def test_a_payout_whose_amounts_cannot_be_summed_is_told_without_sums(
+    scenarioctl: Run, tmp_path: Path, amount: str
+) -> None:
+    lines = table([BOB, "1", "DOT"], [BOB, amount, "DOT"], header="account,amount,asset")
+    node = {"id": "a", "type": "payout", "formData": {"selectedChain": "polkadot", "lines": lines}}
+    (tmp_path / "d.json").write_text(json.dumps({"nodes": [node], "edges": []}))
+
+    created = scenarioctl("--offline", "scenario", "import", str(tmp_path / "d.json"))
+
+    assert created.code == 0
+    assert created.err.splitlines()[0].endswith(": 2 payments on Polkadot")
+
+
+def test_sums_of_a_payout_are_exact(scenarioctl: Run, tmp_path: Path) -> None:
+    amount = f"{10**15}.{'1'.rjust(18, '0')}"
+    lines = table([BOB, amount, "DOT"], [BOB, amount, "DOT"], header="account,amount,asset")
+    node = {"id": "a", "type": "payout", "formData": {"selectedChain": "polkadot", "lines": lines}}
+    (tmp_path / "d.json").write_text(json.dumps({"nodes": [node], "edges": []}))
+
+    created = scenarioctl("--offline", "scenario", "import", str(tmp_path / "d.json"))
+
+    assert f".{'2'.rjust(18, '0')} DOT on Polkadot" in created.err

@@ -1,7 +1,7 @@
 """The node `payout`: many payments on one chain in one transaction, a batch of transfers with their memos as remarks."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
@@ -15,7 +15,7 @@ from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain
 from scenarioctl.errors import Conflict, InvalidRequest, name_of
 from scenarioctl.formats.csv_tables import read_csv
 from scenarioctl.formats.diagram_builder import EditorBox
-from scenarioctl.model.amounts import to_text
+from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.native_balance import known_deposit
@@ -35,6 +35,8 @@ BOX = EditorBox(type=PAYOUT, label="Payout")
 _AT_ONCE = 50
 #: Assets that a card names.
 _SHOWN = 3
+#: More decimals than any asset has, and what adds amounts without rounding them.
+_DECIMALS, _EXACT = 40, Context(prec=120)
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -52,9 +54,11 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     anew = f", read anew from {path}" if path else ""
     return Story(
         kind="Payout",
-        sentence=f"{payments} on {chain.title or '?'}, {paid} in total{anew}" if count else "no payments yet",
+        sentence=f"{payments} on {chain.title or '?'}{paid and f', {paid} in total'}{anew}"
+        if count
+        else "no payments yet",
         what=paid,
-        named=f"{payments}, {paid}" if count else "payout without payments",
+        named=f"{payments}{paid and f', {paid}'}" if count else "payout without payments",
         chains=(chain,),
         facts=(Row(label="Lines", text=str(count)), *facts),
     )
@@ -68,20 +72,24 @@ def _name(app: "Application", chain: str, asset: str) -> str:
 
 
 def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
-    """Return how many payments *text* has, and how much of each asset, as far as they can be read: nothing is checked."""
+    """Return how many payments *text* has, and how much of each asset; no sums if one can't be read, and nothing else is checked."""
     sums: dict[str, Decimal] = {}
-    count = 0
+    count = unread = 0
     try:
         rows = read_csv(text, field="lines") if isinstance(text, str) else iter(())
         header = next(rows, (0, []))[1]
         place, named = header.index("amount"), header.index("asset")
         for _, cells in rows:
             count += 1
-            amount = Decimal(cells[place])
-            sums[cells[named]] = sums.get(cells[named], Decimal(0)) + amount
-    except (InvalidRequest, ValueError, LookupError, InvalidOperation):
+            try:
+                amount = parse_number(cells[place], field="amount")
+                sums[cells[named]] = _EXACT.add(sums.get(cells[named], Decimal(0)), amount)
+                unread += amount.adjusted() < -_DECIMALS
+            except (InvalidRequest, LookupError):
+                unread += 1
+    except (InvalidRequest, ValueError):
         return count, {}
-    return count, sums
+    return count, {} if unread else sums
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
