@@ -15,9 +15,10 @@ from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState
 from scenarioctl.operations import broadcasts, payout_changes
-from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.decoded_transactions import TransactionPayload, read_unsigned, transaction_payload
 from scenarioctl.operations.jobs import RunJob, StartJob, StopJob, run_job, start_job, stop_job
+from scenarioctl.operations.payout_records import read_sent_payouts
 from scenarioctl.operations.payout_reports import ListPayments, list_payments
 from scenarioctl.operations.payouts import CreatePayout, create_payout
 from scenarioctl.operations.scenario_changes import (
@@ -36,6 +37,7 @@ from tests.signing import dev_key
 from tests.test_broadcast import CHAIN, NUMBER, PAID, SUCCESS, TABLE, events, options, signed
 from tests.test_check import ALICE, BOB_KEY, DOT
 from tests.test_payouts import table
+from tests.test_scenario_batches import transfer
 from tests.test_sent import SENT
 from tests.test_transaction_status import World
 
@@ -228,6 +230,26 @@ def test_only_what_expired_without_a_block_is_drafted_again(
         with pytest.raises(Conflict):
             calls(world, scenario)
     assert [each[3] for each in rows(world, scenario)] == [str(state)]
+
+
+def test_a_step_beside_a_payout_is_sent_as_any_other(world: World) -> None:
+    payout = {"type": "payout", "chain": "polkadot", "lines": f"account,amount,asset\n{CAROL},3,DOT"}
+    request = CreateFlow(flow={"steps": [transfer("2"), payout]}, syntax="json")
+    scenario = finish(create_flow(world.app, request)).answer["result"]
+    first, second = calls(world, scenario)
+
+    hashes = [
+        send(world, scenario, first, step=1),
+        send(world, scenario, first, nonce=6),
+        send(world, scenario, second, nonce=7),
+    ]
+    with raises(InvalidRequest, says("any step", "name its step", scenario=scenario)):
+        send(world, scenario, replace(second, args={**second.args, "value": 7}), nonce=8)
+
+    sent = {each.hash: each.node for each in finish(read_sent_payouts(world.app, scenario))}
+    nodes = [sent[hash] for hash in hashes]
+    assert nodes[0] == nodes[1] != nodes[2]
+    assert [row[3:] for row in rows(world, scenario)] == [("sent", hashes[2])]
 
 
 # A changed file

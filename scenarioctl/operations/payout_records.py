@@ -79,9 +79,9 @@ async def find_payout_step(
     table: "RuntimeTable",
     call: "Call",
 ) -> tuple[str, str]:
-    """Return the scenario and the node whose payments *call* makes, for a *step* of a payout; another step as it is.
+    """Return the scenario and the node that *call* is made of, for a *step* of a scenario that has payouts; another one as it is.
 
-    InvalidRequest if it makes those of no node, or of another one than was chosen.
+    InvalidRequest if it is made of no node, or makes the payments of another one than was chosen.
     """
     from scenarioctl.actions.drafting import draft_each
     from scenarioctl.operations.stored_diagrams import open_stored
@@ -97,18 +97,21 @@ async def find_payout_step(
     held: list[str] = []
     # Who acts for another one has the payments in a call around them.
     async for node, outcome in draft_each(app, diagram.acted_by(None)):
-        if node in payouts and not isinstance(outcome, Exception) and outcome.transaction.chain == chain.name:
+        if not isinstance(outcome, Exception) and outcome.transaction.chain == chain.name:
             if outcome.transaction.call == call:
                 whole.append(node)
-            elif outcome.transaction.call in inner:
+            elif node in payouts and outcome.transaction.call in inner:
                 held.append(node)
     found = whole or held
     if is_chosen and wanted in found:
         return step
     if is_chosen or not found:
         which = f"step {shorten(wanted)}" if is_chosen else "any step"
+        other = (
+            "" if is_chosen or len(payouts) == len(diagram.nodes) else ", name its step if it is another one"
+        )
         raise InvalidRequest(
-            f"the transaction doesn't make the payments of {which} of payout {scenario}, as they are now: leave scenario out, or make its payload again"
+            f"the transaction doesn't make the payments of {which} of payout {scenario}, as they are now: leave scenario out{other}, or make its payload again"
         )
     sent = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
     return scenario, next((node for node in found if find_payment(sent, node) is None), found[0])
@@ -132,9 +135,11 @@ async def refuse_second(
             return
         sent = await read_sent_payouts(app, draft.job)
         others = [each for each in sent if each.draft == draft.seq]
-    elif scenario and (payouts := payouts_of(await open_stored(app, scenario))):
-        if node and all(each.id != node for each in payouts):
+    elif scenario and (payouts := payouts_of(diagram := await open_stored(app, scenario))):
+        if node and all(each.id != node for each in diagram.nodes):
             raise changed_meanwhile(scenario)
+        if node and all(each.id != node for each in payouts):
+            return
         sent = await read_sent_payouts(app, scenario)
         others = [each for each in sent if node == "" or each.node in (node, "")]
     else:
