@@ -511,6 +511,17 @@ async def test_a_run_that_waited_long_counts_when_it_drafts(bench: Bench) -> Non
     assert spent == {"dot": Fraction(2)}
 
 
+@pytest.mark.parametrize("wrong", [-DAY - HOUR, 2 * DAY])
+async def test_a_run_by_hand_counts_by_the_clock_of_the_store(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, wrong: int
+) -> None:
+    id = await start_daily(bench, "3 DOT")
+    monkeypatch.setattr(bench.app, "clock", lambda: bench.time.now + wrong)
+    await run_job(bench.app, RunJob(id=id))
+
+    assert await take_leg(bench, id, "me") == ["Co"]
+
+
 async def test_a_leg_that_is_taken_again_counts_once(bench: Bench) -> None:
     id = await start_daily(bench, "2 DOT")
     gone = await bench.begin(id, "gone")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 #: Takes the lines of the run so far.
 OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
-#: Raises if the transaction that a node has drafted at a time may not be kept.
-Guard: TypeAlias = Callable[[str, "UnsignedTransaction", int], Awaitable[None]]
+#: Raises if the transaction that a node has drafted may not be kept.
+Guard: TypeAlias = Callable[[str, "UnsignedTransaction"], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
@@ -414,7 +414,7 @@ class Run:
         from scenarioctl.transactions.drafts import bare_extrinsic
 
         if self._guard is not None:
-            await self._guard(node, transaction, self.now)
+            await self._guard(node, transaction)
         chain = transaction.chain
         self.add_entry(
             tx_type,

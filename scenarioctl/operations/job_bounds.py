@@ -64,7 +64,7 @@ def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planne
         return None
     daily = {symbol.casefold(): amount for symbol, amount in day.items()}
 
-    async def guard(node: str, transaction: "UnsignedTransaction", now: int) -> None:
+    async def guard(node: str, transaction: "UnsignedTransaction") -> None:
         chain = app.registry.find(transaction.chain)
         moved = await _read_moved(app, chain, transaction)
         totals: dict[str, Fraction] = {}
@@ -83,6 +83,8 @@ def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planne
         amounts = {name: amount for name, amount in totals.items() if name in daily}
         if not amounts:
             return
+        # All runs count by one clock, also those by hand on machines whose own is wrong.
+        now = await app.store.now()
         moment = min(now, max(planned, now - _EARLIER))
         spent = await app.store.spend(job, run=run, node=node, moment=moment, amounts=amounts, limits=daily)
         for symbol, limit in day.items():
