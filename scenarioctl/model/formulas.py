@@ -23,6 +23,7 @@ TOKEN = rf"\s*(?:(?P<number>{_DIGITS}|\?)(?:\s*(?P<unit>%|{_UNIT}))?|(?P<word>[^
 _TOKEN = re.compile(TOKEN)
 #: What only a formula has: a sign between two values, a function, a share, or `max`.
 _SIGNS = re.compile(r"[\w.)%]\s*[-+*/]|^\s*max\b|\bm(?:in|ax)\s*\(|[0-9?]\s*%|\(", re.IGNORECASE)
+_BETWEEN_DIGITS = re.compile(r"[0-9],[0-9]")
 _EXPECTED = "an amount like 1.5 DOT, max - 10 DOT, 25 % or min(max, 5 DOT)"
 
 #: Whether a value is of an asset, a plain number, or not known before a run.
@@ -128,6 +129,11 @@ class FormulaReader:
             match = self.tokens.match(self._text, at)
             if match is None or (match["number"] == OPEN and not self._is_template):
                 raise self._wrong(f"can't be read at {shorten(self._text[at:end].strip())}")
+            if match["mark"] == "," and _BETWEEN_DIGITS.match(self._text, match.end() - 2):
+                raise self._wrong(
+                    "has a comma that can separate values, thousands or decimals",
+                    "a space behind a comma between values, and none in a number: min(1500 DOT, max)",
+                )
             tokens.append(match)
             at = match.end()
         return tokens
