@@ -228,6 +228,16 @@ def test_a_formula_is_judged_when_the_flow_is_read(stage: Stage, step: dict[str,
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize(("few", "drafted"), [(1, ["2 DOT"]), (3, [])])
+def test_a_run_tells_whether_data_divides_by_zero(stage: Stage, few: int, drafted: list[str]) -> None:
+    found = flow(stage, HOOK, send("4 DOT / ({{ many }} - {{ few }})"))
+
+    run = stage.run(found, (UUID, {"many": 3, "few": few}))
+
+    assert [draft.human for draft in run.drafts if draft.human] == drafted
+    assert drafted or "divides by zero" in run.failure
+
+
 def test_a_flow_with_a_formula_is_written_as_it_was(stage: Stage) -> None:
     step = send("max - 10 DOT", sender=ALICE)
 

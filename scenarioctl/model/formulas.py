@@ -174,6 +174,9 @@ class FormulaReader:
         if sign == "/":
             if other.kind == "amount":
                 raise self._wrong("divides by an amount", "a number there, like max / 2")
+            if not other.number and self._is_template and OPEN in self._text:
+                # It depends on what a run fills in.
+                other = Value(Fraction(1), other.kind)
             if not other.number:
                 raise self._wrong("divides by zero")
             other = Value(1 / other.number, other.kind)
