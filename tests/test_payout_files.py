@@ -76,6 +76,22 @@ def test_an_account_that_the_file_then_pays_twice_is_told(run: Any, folder: Path
     assert [line for line in lines if "line 3" in line] == [says("line 2")]
 
 
+def test_who_creates_it_is_told_that_the_file_has_other_lines(
+    scenarioctl: Run, tmp_path: Path, run: Any, folder: Path
+) -> None:
+    given, file = tmp_path / "may.csv", folder / "pay.csv"
+    given.write_text(table([BOB, "1"], [ALICE, "2"]))
+    file.write_text(table([BOB, "7"], [BOB, "1"]))
+    line = ("create", "payout", str(given), "--chain", "polkadot", "--asset", "DOT", "--reread", str(file))
+
+    warned = scenarioctl("--config", str(tmp_path / "config.toml"), *line).err.splitlines()[1:]
+    file.write_text(table([ALICE, "2"], [BOB, "1"]))
+    again = scenarioctl("--config", str(tmp_path / "config.toml"), *line).err.splitlines()[1:]
+
+    assert warned == [says("line 3", "line 2"), says("8 DOT", file=str(file))]
+    assert again == []
+
+
 @pytest.mark.parametrize(
     ("name", "error"),
     [

@@ -1,5 +1,6 @@
 """Payouts: many payments from a CSV file, as a scenario whose steps are transactions that their chains take."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -129,7 +130,12 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
                 limit=200,
                 problem=f"needs payments that fit into one transaction, and these are {len(portions)}",
             )
-        await reread(app, request.reread, chain=lines[0].chain, asset=_asset_of(request))
+        fresh, warned = await reread(app, request.reread, chain=lines[0].chain, asset=_asset_of(request))
+        told.warnings += () if request.yes else warned
+        if Counter(map(_payment, fresh)) != Counter(map(_payment, lines)):
+            told.warnings.append(
+                f"{request.reread} has other lines now, and drafts pay those: {_understood(fresh, 1)}."
+            )
     left = await read_left(app, request.sender, lines, told)
     drawn = await app.aside(_draw, kept, portions, request)
     diagram = add_labels(app, drawn if former is None else with_labels(drawn, former), request)
@@ -172,6 +178,10 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
         ),
         warnings=tuple(dict.fromkeys(told.warnings)),
     )
+
+
+def _payment(line: PayoutLine) -> tuple[bytes, str, int]:
+    return line.account, line.asset.id, line.raw
 
 
 def _understood(lines: Sequence[PayoutLine], transactions: int) -> str:
