@@ -13,6 +13,7 @@ import pytest
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.model.diagram import ACTING
 from scenarioctl.model.jobs import SentState
 from scenarioctl.operations import broadcasts, payout_changes
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
@@ -28,6 +29,7 @@ from scenarioctl.operations.scenario_changes import (
     replace_scenario,
 )
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
+from scenarioctl.operations.stored_diagrams import open_scenario
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from tests.conftest import BOB, Run
 from tests.messages import raises, says
@@ -230,6 +232,26 @@ def test_only_what_expired_without_a_block_is_drafted_again(
         with pytest.raises(Conflict):
             calls(world, scenario)
     assert [each[3] for each in rows(world, scenario)] == [str(state)]
+
+
+def test_the_transaction_of_one_signatory_is_not_said_to_have_paid(world: World) -> None:
+    created = create(world, [BOB, "1"])
+    scenario = created["result"]
+    key = dev_key().public_key
+    people = [f"0x{each.hex()}" for each in sorted((key, BOB_KEY, CAROL_KEY))]
+    acting = {
+        "name": "council",
+        "signer": f"0x{key.hex()}",
+        "layers": [{"threshold": 2, "signatories": people}],
+    }
+    document = finish(open_scenario(world.app, scenario)).document
+    content = {**document, ACTING: acting}
+    finish(replace_scenario(world.app, ReplaceScenario(id=scenario, content=content)))
+    node = created["transactions"][0]["node"]
+    finish(world.app.store.sent().add(replace(SENT, scenario=scenario, node=node, state=SentState.SENT)))
+
+    with raises(Conflict, says("signatory", "multisig approve", hash=SENT.hash)):
+        calls(world, scenario)
 
 
 def test_a_step_beside_a_payout_is_sent_as_any_other(world: World) -> None:

@@ -15,6 +15,7 @@ from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain
 from scenarioctl.errors import Conflict, InvalidRequest, name_of
 from scenarioctl.formats.csv_tables import read_csv
 from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
@@ -95,6 +96,12 @@ def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     form = node.form
     if was_sent(node):
+        acting = app.acting or diagram.acting
+        layers = () if acting is None else acting.layers
+        if any(isinstance(each, MultisigLayer) and each.threshold > 1 for each in layers):
+            raise Conflict(
+                f"a signatory's transaction was sent: {form[SENT]}. The others approve it with multisig approve; it isn't drafted again. To pay everybody once more, copy the scenario"
+            )
         raise Conflict(
             f"its payments were sent: {form[SENT]}. They aren't drafted again; to pay everybody once more, copy the scenario"
         )
