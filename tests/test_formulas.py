@@ -91,6 +91,7 @@ def test_a_formula_comes_to_an_exact_amount(text: str, raw: int) -> None:
         ("min(max)", says("amount", "min(max)", "','")),
         ("1,500 DOT - 1 DOT", says("amount", "1,500 DOT - 1 DOT", "comma")),
         ("min(1500, 2,500)", says("amount", "min(1500, 2,500)", "comma")),
+        ("1000000000000001", says("amount", "1000000000000001", "than can exist")),
         ("max, 2", says("amount", "max, 2", "','")),
         ("max - ? DOT", says("amount", "max - ? DOT", "? DOT")),
         ("max - fee", says("amount", "max - fee", "'fee'")),

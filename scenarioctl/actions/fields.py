@@ -207,11 +207,7 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     if typed.unit and not _is_unit_of(typed.unit, asset):
         raise _other_unit(value, typed, asset, field, _spell_tokens(typed, asset), "whole tokens, like 1.5")
     tokens, raw = _scale(typed.number, asset, field, value)
-    if not asset.can_exist(raw):
-        raise InvalidRequest(
-            field=field, value=value, problem=f"is more {asset.display_name} than can exist: check its digits"
-        )
-    return tokens, raw
+    return _existing(tokens, raw, asset, field, value)
 
 
 def _is_formula(value: object) -> TypeGuard[str]:
@@ -233,7 +229,17 @@ def _read_form_amount(value: object, asset: "Asset", field: str, maximum: int | 
         return to_whole(raw, decimals), raw
     if unit:
         units_of(asset, field, value)(unit)
-    return _scale(parse_number(digits, field=field), asset, field, value)
+    tokens, raw = _scale(parse_number(digits, field=field), asset, field, value)
+    return _existing(tokens, raw, asset, field, value)
+
+
+def _existing(tokens: str, raw: int, asset: "Asset", field: str, value: object) -> tuple[str, int]:
+    """Return an amount in whole tokens, and raw; InvalidRequest if nobody has so many."""
+    if asset.can_exist(raw):
+        return tokens, raw
+    raise InvalidRequest(
+        field=field, value=value, problem=f"is more {asset.display_name} than can exist: check its digits"
+    )
 
 
 def units_of(asset: "Asset", field: str, value: object) -> Callable[[str], int]:
