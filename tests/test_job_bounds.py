@@ -398,6 +398,15 @@ async def test_bounds_outlast_a_worker_that_does_not_know_them(bench: Bench) -> 
     assert (await bench.job(id)).schedule.max_per_day == "3 DOT"
 
 
+async def test_an_empty_list_of_bounds_takes_none_away(bench: Bench) -> None:
+    id = await start_daily(bench, "3 DOT")
+    await stop_job(bench.app, StopJob(id=id))
+
+    await start_job(bench.app, StartJob(id=id, max_per_day=[]))
+
+    assert (await bench.job(id)).schedule.max_per_day == "3 DOT"
+
+
 async def test_a_start_that_meets_a_stop_keeps_the_bounds(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

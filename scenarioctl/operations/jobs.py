@@ -98,7 +98,12 @@ class ScheduledJob:
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
         values = {each.name: getattr(self, each.name, "") for each in fields(Schedule)}
-        return {name: value for name, value in values.items() if value != "" and value is not False}
+        # An empty list of bounds is none that is given: `none` takes them away.
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not False and value != "" and value not in ([], ())
+        }
 
     def targets(self) -> "tuple[NotificationTarget, ...] | None":
         """Return where notifications are to be sent; None if that is left out."""
