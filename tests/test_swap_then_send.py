@@ -115,6 +115,15 @@ def test_without_an_id_the_latest_swap_counts(stage: Stage) -> None:
     assert (sent.raw_amount, sent.after) == (7 * 10**12, (other.node,))
 
 
+def test_the_swap_before_the_latest_does_not_count_if_that_one_fails(stage: Stage) -> None:
+    steps = flow(stage, swap(), swap(min_received=None), send(), send("5"))
+
+    first, *failed, beside = drafts(stage, steps)
+
+    assert (first.raw_amount, beside.raw_amount) == (2 * 10**10, 5 * 10**12)
+    assert str(failed[1]) == says("source.amount", "swap.min_received")
+
+
 def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
     back = {"assetin": "HDX", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
     steps = (swap(), swap(**back), send(assetid="DOT"))

@@ -99,6 +99,12 @@ class CarriedData:
             )
         return drafted
 
+    def lose(self, node: Node) -> None:
+        """Let nothing be filled by the name of what *node* would have brought, had it been drafted: older data isn't meant."""
+        step = find_step(node)
+        if step is not None and step.data is not None and step.data.name:
+            self._data.lose(step.data.name, node.id)
+
     def save(self) -> dict[str, Any]:
         """Return what `restore` takes, as JSON."""
         return {node: [earlier.received, earlier.after] for node, earlier in self._earlier.items()}

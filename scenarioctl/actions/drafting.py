@@ -295,6 +295,7 @@ async def draft_each(
             try:
                 yield node.id, await draft_carried(app, carried, node, sender)
             except ScenarioctlError as error:
+                carried.lose(node)
                 yield node.id, error
 
 
