@@ -202,6 +202,24 @@ def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
     assert "without a minimum received needs a quote from Hydration" in running.failure
 
 
+@pytest.mark.parametrize("place", [0, 2])
+def test_after_a_wait_the_latest_swap_is_the_one_that_ran_last(stage: Stage, place: int) -> None:
+    other = swap(assetin="HDX", assetout="DOT", min_received=7)
+    drawn = flow(stage, swap(), other, {"type": "delay", "seconds": 5}, send(assetid="DOT"))
+    names = [node.id for node in drawn.in_order() if node.id.startswith("action")]
+    nodes = list(drawn.document["nodes"])
+    # The diagram may list the second swap before the first one.
+    second = next(each for each in nodes if each["id"] == names[1])
+    nodes.remove(second)
+    nodes.insert(place, second)
+
+    running = stage.run(read_diagram({**drawn.document, "nodes": nodes}))
+
+    assert running.failure == ""
+    assert running.drafts[-1].human == "7 DOT"
+    assert names[1] in running.lines[-1]
+
+
 def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:
     problems = finish(find_problems(stage.app, flow(stage, swap(min_received=None), send())))
 

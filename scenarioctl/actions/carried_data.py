@@ -111,10 +111,12 @@ class CarriedData:
 
     def restore(self, saved: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
         """Go on with the drafts that `save` returned, and with the *contents* that each node gave."""
-        for node in self.diagram.nodes:
-            step = find_step(node)
-            if node.id in saved and step is not None and step.data is not None:
-                received, after = saved[node.id]
+        nodes = {node.id: node for node in self.diagram.nodes}
+        # In the order in which they were drafted: the newest is meant by its name.
+        for id, (received, after) in saved.items():
+            node = nodes.get(id)
+            step = None if node is None else find_step(node)
+            if node is not None and step is not None and step.data is not None:
                 self._data.add(step.data, contents[node.id], node=node.id)
                 self._earlier[node.id] = _Earlier(
                     received=None if received is None else tuple(received), after=tuple(after)
