@@ -249,6 +249,7 @@ def test_a_program_moves_what_it_withdraws() -> None:
         ("10 DOT", "10 DOT"),
         (["10 DOT", "0.50 USDT"], "10 DOT, 0.5 USDT"),
         ("10 DOT, 5 USDT", "10 DOT, 5 USDT"),
+        ("10 DOT,5 USDT", "10 DOT, 5 USDT"),
         (("10 DOT, 5 USDT", "1 KSM"), "10 DOT, 5 USDT, 1 KSM"),
         (["1_000 DOT"], "1000 DOT"),
         ("none", ""),

@@ -76,6 +76,17 @@ def test_an_account_that_the_file_then_pays_twice_is_told(run: Any, folder: Path
     assert [line for line in lines if "line 3" in line] == [says("line 2")]
 
 
+def test_a_file_that_became_too_long_for_one_transaction_is_told(run: Any, folder: Path) -> None:
+    file = folder / "pay.csv"
+    file.write_text(table([BOB, "1"]))
+    scenario = create(run, file, file)["result"]
+    file.write_text(table(*(["0x" + f"{number:06x}" * 10 + "beef", "1"] for number in range(1, 402))))
+
+    lines = run("job", "run", scenario)["result"]
+
+    assert [line for line in lines if "401" in line and "calls" in line] == [says("401", file=str(file))]
+
+
 def test_who_creates_it_is_told_that_the_file_has_other_lines(
     scenarioctl: Run, tmp_path: Path, run: Any, folder: Path
 ) -> None:

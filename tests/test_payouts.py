@@ -184,6 +184,7 @@ def test_a_payout_is_the_batch_that_polkadot_js_makes(
         ([BOB, "1", "", "DOGE"], says("asset", "DOGE")),
         ([BOB, "1", "", "", "asethub"], says("chain", "asethub")),
         ([BOB, "1", "", "", "", "more"], says("line 2", "6", "5")),
+        ([BOB, ".1e3"], says("amount", ".1e3", "exponent")),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_line_is_said_with_its_number_and_column(

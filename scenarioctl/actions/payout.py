@@ -19,6 +19,7 @@ from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
+from scenarioctl.transactions.batch_limits import UNWEIGHED
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.build import build_payments
 
@@ -122,6 +123,11 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     lines, calls = build() if few else await app.aside(build)
     sums = sum_lines(lines)
     asset = next(iter(sums)) if len(sums) == 1 else None
+    if fresh is not None and len(calls) > UNWEIGHED:
+        # What is created is split by what it weighs; a file that grew is not.
+        warnings += (
+            f"{path} has {len(calls)} calls now, more than a transaction of {chain.title} may take: then none of the payments is made. Split the file.",
+        )
     transaction = await draft_calls(
         app, chain=chain, kind=kind, calls=calls, warnings=(*warnings, *warn_of_deposits(lines, table, kind))
     )

@@ -297,7 +297,7 @@ class LineReader:
     def _read_amount(self, number: int, asset: "Asset | None", text: str) -> tuple[str, int]:
         if not text:
             self.add(number, "amount", f"line {number}, amount is missing")
-        elif text[:1].isdigit() and _EXPONENT.search(text):
+        elif text[:1] in "0123456789.," and _EXPONENT.search(text):
             problem = "is written with an exponent, as spreadsheets shorten numbers"
             self._refuse(number, "amount", text, problem, "all its digits")
         elif asset is not None:

@@ -14,7 +14,8 @@ NONE = "none"
 _EXPECTED = "an amount and a symbol, like 10 DOT"
 #: Assets in one bound, and decimals of its amounts: more than any asset has.
 _MOST, _DECIMALS = 20, 36
-_BETWEEN = re.compile(r",\s+")
+#: A comma between two bounds, and not in an amount.
+_BETWEEN = re.compile(r",\s+|(?<=[A-Za-z]),")
 
 
 def read_bounds(value: object, *, field: str) -> str:
