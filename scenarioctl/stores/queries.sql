@@ -434,7 +434,7 @@ SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {rows drafts, job text,
     uuid text, beside text} {in_order}
 
 -- LOCK_SPENDING --
-SELECT {lock 6, :key}
+SELECT {lock 7, :key}
 
 -- SPENT --
 -- In the second column whether it is of that draft itself, which may have been drafted before.
