@@ -34,7 +34,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     with Serving(tmp_path_factory.mktemp("served")) as serving:
         steps = [{"type": "webhook", "name": "hook", "uuid": UUID}]
         serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"})
-        members = ["0x" + "11" * 32, "0x" + "22" * 32]
+        # Who signs in the examples is one of them.
+        members = [EXAMPLES["multisigs.approve_operation"].request["sender"], "0x" + "22" * 32]
         serving.post("/api/address/add", {"name": "council", "threshold": 2, "signatories": members})
         drawn = serving.post("/api/create/flow", {"flow": {"steps": REMARKS}, "syntax": "json"}).json()
         share = serving.get(f"/getUrl/{drawn['result']}").json()["longUrl"]
