@@ -6,7 +6,7 @@ from typing import Any
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account, parse_any_account
-from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.errors import InvalidRequest, NotFound, shorten
 from scenarioctl.model.acting import DEEPEST, Acting, Layer, MultisigLayer, ProxyLayer, multisig, read_acting
 from scenarioctl.model.named_addresses import NamedAddress, normalized
 
@@ -79,7 +79,17 @@ def read_layers(
             raise InvalidRequest(
                 field="threshold", problem="is missing", expected="how many signatories must approve"
             )
-        first = multisig([_account(each, "signatories") for each in signatories], threshold)
+        members: dict[bytes, str] = {}
+        for each in signatories:
+            account = _account(each, "signatories")
+            if account in members:
+                # Addresses of one key differ by the prefix of their network.
+                both = f"{shorten(members[account], 80)} and {shorten(each, 80)}"
+                raise InvalidRequest(
+                    field="signatories", problem=f"has an account twice: {both}", expected="each once"
+                )
+            members[account] = each
+        first = multisig(list(members), threshold)
     else:
         for field, value in (("type", type), ("through", through)):
             if value:
