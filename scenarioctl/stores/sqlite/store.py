@@ -426,7 +426,11 @@ class SqliteStore(Store):
                 await self._write(lambda _: None)
         trouble = self._writer.trouble() if self._writer is not None else ""
         if not trouble:
-            await self._read(self._file.check_version)
+            try:
+                await self._read(self._file.check_version)
+            except FilesChanged as changed:
+                # As the next write will say.
+                trouble = str(changed)
         return trouble
 
     async def change_token(self) -> str:
