@@ -888,6 +888,7 @@ class TestGuide:
         assert refused == ["401", "401"]
 
 
+@pytest.mark.processes
 @pytest.mark.one_python
 def test_a_daemon_that_is_killed_between_a_run_and_its_delivery(tmp_path: Path) -> None:
     port = free_port()

@@ -131,7 +131,7 @@ def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask
         assert read(ask(*line, str(number))) == expected
 
 
-@pytest.mark.one_python
+@pytest.mark.acceptance
 def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     accounts = {key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")}
@@ -143,7 +143,7 @@ def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: A
     assert {row["key"]: row["value"] for row in found} == blocks
 
 
-@pytest.mark.one_python
+@pytest.mark.acceptance
 def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
     asset_hub: Live, dex: Live, ask: Ask, other: Other
 ) -> None:
