@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
 from tests.new_stores import copy_new_stores
@@ -25,8 +25,9 @@ from tests.new_stores import copy_new_stores
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
 
-# An example that takes long on a busy machine is no wrong answer.  `make soak` names the long profile.
-settings.register_profile("soak", deadline=None)
+# An example that takes long on a busy machine, or is long in the making, is no wrong answer.  `make soak` names the long
+# profile.
+settings.register_profile("soak", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The short one tries the same examples each time: what nobody tried before is found by `make soak`, not on the day of a release.
 settings.register_profile("short", settings.get_profile("soak"), max_examples=50, derandomize=True)
 settings.load_profile("short")
@@ -71,7 +72,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
 
     async def bounded() -> None:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             await pyfuncitem.obj(**given)
 
     asyncio.run(bounded())
@@ -112,6 +113,13 @@ def answer_validator(row: "Endpoint") -> Any:
         if "properties" in definition:
             definition["additionalProperties"] = False
     return jsonschema_rs.validator_for({**schema, "$defs": definitions})
+
+
+def trust_nodes() -> None:
+    """Let a pause of this process cause no further question to a node: tests count them, and say who is asked."""
+    from scenarioctl.chains import node_client, pool
+
+    node_client.QUIET = pool.BELIEVED = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +180,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Messages(), "messages")
     validate_answers()
     copy_new_stores()
+    trust_nodes()
 
 
 #: Files that spend most of their time waiting: for leases, for processes that start, for servers that come back.

@@ -7,15 +7,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 #: Seconds that anything may take on a machine that is busy with other tests.
-PATIENCE = 30.0
+PATIENCE = 60.0
 PROGRAM = (sys.executable, "-m", "scenarioctl")
 
 
@@ -154,17 +156,23 @@ def daemon(
 
 
 class NotifySocket:
-    """The end of `NOTIFY_SOCKET` that systemd has."""
+    """The end of `NOTIFY_SOCKET` that systemd has.  It reads all the while: a message that finds the queue full is lost."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind("\0" + address[1:] if address.startswith("@") else address)
-        self._socket.settimeout(PATIENCE)
+        self._messages: SimpleQueue[str] = SimpleQueue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while message := self._socket.recv(4096):
+            self._messages.put(message.decode())
 
     def heard(self) -> dict[str, str]:
         """Return the next message."""
-        words = self._socket.recv(4096).decode().splitlines()
+        words = self._messages.get(timeout=PATIENCE).splitlines()
         return dict(word.split("=", 1) for word in words)
 
     def heard_with(self, name: str) -> dict[str, str]:
@@ -177,4 +185,6 @@ class NotifySocket:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._socket.shutdown(socket.SHUT_RD)
+        self._thread.join(PATIENCE)
         self._socket.close()

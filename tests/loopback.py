@@ -19,7 +19,7 @@ class Server:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._started.wait(10):
+        if not self._started.wait(60):
             raise RuntimeError("the server did not start")
         return self
 
@@ -27,7 +27,7 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

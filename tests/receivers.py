@@ -15,7 +15,7 @@ from aiohttp import web
 
 #: Of the example of the standard: https://github.com/standard-webhooks/standard-webhooks
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, secret: str = SECRET) -> bool:

@@ -81,6 +81,8 @@ class Backoff:
 
 #: Connections for requests, and further ones for subscriptions.
 SIZE, SUBSCRIPTIONS = 4, 16
+#: Seconds for which a runtime version that the node reported is trusted.
+BELIEVED = 1.0
 #: Seconds to wait for a free connection.
 PATIENCE = 10.0
 
@@ -108,8 +110,7 @@ class Pool:
         self.backoff = backoff or Backoff()
         self.patience = patience
         self.timeouts = timeouts or TIMEOUTS
-        #: Seconds for which a runtime version that the node reported is trusted.
-        self.believed = 1.0
+        self.believed = BELIEVED
         #: Idle connections, the most recently used last.
         self.idle: list[NodeConnection] = []
         self._size = size
