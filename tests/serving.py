@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,10 @@ class Serving:
         *,
         role: str = "all",
         arrange: Callable[[Application], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
         **settings: Any,
     ) -> None:
+        """*clock* is that of the limits."""
         self.settings = Settings(
             **{
                 "config": folder / "config.toml",
@@ -65,6 +68,7 @@ class Serving:
         self.access: Access
         self.servers: HttpServers
         self._arrange = arrange
+        self._clock = clock
         # As the daemon has it.
         self._loop = uvloop.new_event_loop()
         self._started = threading.Event()
@@ -111,7 +115,9 @@ class Serving:
         *,
         port: int = 0,
     ) -> Reply:
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.api or self.worker, timeout=_PATIENCE)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", port or self.api or self.worker, timeout=_PATIENCE
+        )
         try:
             connection.request(
                 method,
@@ -143,7 +149,8 @@ class Serving:
         if self._arrange is not None:
             self._arrange(self.app)
         self.access = Access(self.settings)
-        self.servers = build_servers(self.app, self.access, Limits(self.settings), role=self.role)
+        limits = Limits(self.settings, clock=self._clock)
+        self.servers = build_servers(self.app, self.access, limits, role=self.role)
         try:
             for name in ROLES[self.role]:
                 listeners = open_listeners(("127.0.0.1:0",), field="listen")

@@ -25,6 +25,8 @@ from tests.messages import says
 __all__ = ["each_loop"]
 
 SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
+#: Seconds that anything may take on a machine that is busy with other tests.
+PATIENCE = 60
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -55,7 +57,7 @@ async def ask(port: int, request: bytes = GET) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
     try:
-        return await asyncio.wait_for(reader.read(65536), 5)
+        return await asyncio.wait_for(reader.read(65536), PATIENCE)
     except ConnectionError:
         return b""
     finally:
@@ -64,25 +66,31 @@ async def ask(port: int, request: bytes = GET) -> bytes:
             await writer.wait_closed()
 
 
+async def opened(limits: Limits, count: int) -> None:
+    """Wait until so many connections are open."""
+    async with asyncio.timeout(PATIENCE):
+        while limits.open != count:
+            await asyncio.sleep(0)
+
+
 def test_connections_beyond_the_limit_are_closed_at_once_and_the_others_served() -> None:
-    async def play() -> tuple[list[bool], bytes, int]:
+    async def play() -> tuple[list[bool], bytes]:
         limits = Limits(replace(SETTINGS, connections=3))
         async with served(limits) as port:
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-            await asyncio.sleep(0.02)
+            await opened(limits, 3)
             beyond = [await ask(port) for _ in range(2)]
             held[0][1].close()
             await held[0][1].wait_closed()
-            await asyncio.sleep(0.02)
+            await opened(limits, 2)
             after = await ask(port)
-            await asyncio.sleep(0.02)
-            still_open = limits.open
+            await opened(limits, 2)
             for _, writer in held[1:]:
                 writer.close()
                 await writer.wait_closed()
-        return [each == b"" for each in beyond], after[:15], still_open
+        return [each == b"" for each in beyond], after[:15]
 
-    assert asyncio.run(play()) == ([True, True], b"HTTP/1.1 200 OK", 2)
+    assert asyncio.run(play()) == ([True, True], b"HTTP/1.1 200 OK")
 
 
 def test_one_client_cannot_take_the_connections_of_all(
@@ -94,8 +102,7 @@ def test_one_client_cannot_take_the_connections_of_all(
     async def play() -> tuple[list[bytes], bytes, bytes]:
         async with served(limits, f"unix:{path}") as port:
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-            while limits.open < 2:
-                await asyncio.sleep(0)
+            await opened(limits, 2)
             beyond = [await ask(port) for _ in range(3)]
             # Somebody else: of another address, and on a Unix socket.
             reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
@@ -109,8 +116,7 @@ def test_one_client_cannot_take_the_connections_of_all(
             for _, writer in held:
                 writer.close()
                 await writer.wait_closed()
-            while limits.open:
-                await asyncio.sleep(0)
+            await opened(limits, 0)
             again = await ask(port)
         return beyond, other + local, again[:15]
 
@@ -133,14 +139,14 @@ def test_a_proxy_may_be_let_have_all_connections() -> None:
 def test_who_dribbles_a_header_is_cut_off(before: bytes) -> None:
     async def play() -> float:
         limits = Limits(SETTINGS)
-        limits.seconds = 0.25
+        limits.seconds = 0.6
         loop = asyncio.get_running_loop()
         async with served(limits) as port:
+            started = loop.time()
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             if before:
                 writer.write(before)
                 await reader.readuntil(b"\r\n\r\nxx")
-            started = loop.time()
             writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
             with contextlib.suppress(ConnectionError):
                 while not reader.at_eof():
@@ -153,33 +159,29 @@ def test_who_dribbles_a_header_is_cut_off(before: bytes) -> None:
                 await writer.wait_closed()
         return ended - started
 
-    assert 0.2 < asyncio.run(play()) < 1
+    # Not the 30 that is the default.
+    assert 0.5 < asyncio.run(play()) < 15
 
 
 def test_who_does_not_read_an_answer_is_cut_off() -> None:
-    async def play() -> tuple[int, int]:
+    async def play() -> None:
         limits = Limits(SETTINGS)
         limits.seconds = 0.1
         async with served(limits) as port:
             connection = socket.create_connection(("127.0.0.1", port))
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(b"GET /?size=20000000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            await asyncio.sleep(0.08)
-            meanwhile = limits.open
-            for _ in range(100):
-                await asyncio.sleep(0.02)
-                if limits.open == 0:
-                    break
+            await opened(limits, 1)
+            await opened(limits, 0)
             connection.close()
-            return meanwhile, limits.open
 
-    assert asyncio.run(play()) == (1, 0)
+    asyncio.run(play())
 
 
 def test_who_reads_a_large_answer_slowly_gets_it_whole() -> None:
     async def play() -> int:
         limits = Limits(SETTINGS)
-        limits.seconds = 0.1
+        limits.seconds = 1.0
         size = 3_000_000
         async with served(limits) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=65536)
@@ -188,7 +190,7 @@ def test_who_reads_a_large_answer_slowly_gets_it_whole() -> None:
             got = 0
             while got < size:
                 got += len(await reader.read(200_000))
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.06)
             writer.close()
             await writer.wait_closed()
         return got
@@ -260,4 +262,5 @@ def test_among_1000_open_connections_and_slow_clients_a_normal_one_is_served() -
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     assert (opened >= 1000, got) == (True, b"HTTP/1.1 200 OK")
-    assert took < 1
+    # Not the 30 that the others have for a header.
+    assert took < 15

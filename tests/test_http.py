@@ -10,7 +10,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from hashlib import sha256
-from http.client import IncompleteRead
+from http.client import HTTPResponse, IncompleteRead
 from pathlib import Path
 from select import select
 from typing import Any
@@ -27,7 +27,7 @@ from scenarioctl.server.responses import encode, encode_large, write_sentences
 from scenarioctl.stores import StoredScenario
 from tests import postgres, refusals
 from tests.conftest import BOB, DATA
-from tests.daemons import wait_until
+from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
 from tests.serving import Reply, Serving
 from tests.test_check import ALICE
@@ -579,7 +579,7 @@ def test_a_bug_is_500_with_a_request_id_and_its_traceback_in_the_log_only(
             "code": "bug",
         },
     )
-    (record,) = caplog.records
+    (record,) = [each for each in caplog.records if each.__dict__.get("request_id") == "mine-1"]
     assert record.getMessage() == says("answering", "POST")
     assert record.__dict__["request_id"] == "mine-1"
     assert record.exc_info is not None
@@ -623,10 +623,11 @@ def test_a_token_is_asked_for_by_scope(tmp_path: Path) -> None:
 
 
 def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
-    with Serving(tmp_path, rate=2) as serving:
-        replies = [serving.get("/healthz") for _ in range(4)]
+    with Serving(tmp_path, rate=2, clock=lambda: 100.0) as serving:
+        replies = [serving.get("/healthz") for _ in range(3)]
 
     last = replies[-1]
+    assert [reply.status for reply in replies[:2]] == [200, 200]
     assert last.status == 429
     assert last.headers["retry-after"] == "1"
     assert last.json()["code"] == "rate_limited"
@@ -634,7 +635,7 @@ def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
 
 def test_who_guesses_tokens_is_limited_like_everybody(tmp_path: Path) -> None:
     tokens = {"ops": {"sha256": sha256(b"sctl_ops").hexdigest(), "scopes": ["read"]}}
-    with Serving(tmp_path, rate=2, tokens=tokens) as serving:
+    with Serving(tmp_path, rate=2, tokens=tokens, clock=lambda: 100.0) as serving:
         guesses = [serving.get("/api/scenarios", Authorization=f"Bearer {each}").status for each in "abc"]
         known = serving.get("/api/scenarios", Authorization="Bearer sctl_ops")
 
@@ -670,9 +671,13 @@ def test_a_foreign_page_is_refused_and_an_allowed_one_may_read(tmp_path: Path) -
 
 def converse(port: int, *parts: bytes, pause: float = 0.0, until: bytes = b"") -> bytes:
     """Send *parts*, and return what comes until the server closes or *until* has come."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         for part in parts:
-            connection.sendall(part)
+            try:
+                connection.sendall(part)
+            except ConnectionError:
+                # It has answered, and reads no more.
+                break
             if pause:
                 time.sleep(pause)
         received = b""
@@ -773,9 +778,16 @@ def test_a_client_that_asks_whether_it_may_send_is_told_so(served: Serving, stor
     content = json.dumps({"id": stored}).encode()
     lines = (f"Content-Length: {len(content)}", f"Content-Type: {JSON}", "Expect: 100-continue")
 
-    received = converse(served.api, head("/api/scenario/info", *lines), content, pause=0.05, until=b"}")
+    with (
+        socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection,
+        connection.makefile("rb") as answers,
+    ):
+        connection.sendall(head("/api/scenario/info", *lines))
+        told = [answers.readline() for _ in range(2)]
+        connection.sendall(content)
+        answered = answers.readline()
 
-    assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert (told, answered) == ([b"HTTP/1.1 100 Continue\r\n", b"\r\n"], b"HTTP/1.1 200 OK\r\n")
 
 
 def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
@@ -787,7 +799,8 @@ def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
 
     assert status_and_code(received) == (408, "too_slow")
     assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == says("body", "1")
-    assert 0.9 < seconds < 3
+    # Not the 30 that is the default.
+    assert 0.9 < seconds < 15
 
 
 def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_theirs(
@@ -797,22 +810,30 @@ def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_th
     # Of 200 kB each, so that the four and another one are too much.
     monkeypatch.setattr(handlers, "LARGE_AT_ONCE", 2)
     begun = head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
-    stalled = [socket.create_connection(("127.0.0.1", served.api), timeout=10) for _ in range(4)]
+    coming = served.servers.context.bodies
+    stalled = [socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) for _ in range(4)]
     for connection in stalled:
         connection.sendall(begun)
-    time.sleep(0.1)
+
+    def have_stalled() -> bool:
+        refused, held = select(stalled, [], [], 0)[0], list(coming.coming)
+        return len(refused) + len(held) == 4 and coming.total == len(held) * 100_000
+
+    wait_until(have_stalled)
+    # They are all older than the other one then.
+    time.sleep(0.15)
 
     started = time.monotonic()
     reply = served.post("/api/create/flow", {"flow": " " * 150_000, "syntax": "toml"})
     seconds = time.monotonic() - started
 
     # As many of them as it takes.
-    received = [connection.recv(4096) for connection in select(stalled, [], [], 5)[0]]
+    received = [connection.recv(4096) for connection in select(stalled, [], [], PATIENCE)[0]]
     for connection in stalled:
         connection.close()
     assert reply.json()["code"] == "invalid_request"
     # Not the 30 of request_seconds.
-    assert seconds < 10
+    assert seconds < 20
     assert {status_and_code(each) for each in received} == {(408, "too_slow")}
     sentence = json.loads(received[0].partition(b"\r\n\r\n")[2])["error"]
     assert re.fullmatch("the body arrived too slowly while others were waiting: got [0-9]+ bytes", sentence)
@@ -846,22 +867,24 @@ def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Servi
 def test_a_connection_is_kept_as_the_client_wants_it(
     served: Serving, request_head: bytes, kept: bool
 ) -> None:
-    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         connection.sendall(request_head)
-        first = connection.recv(65536)
-        connection.sendall(request_head)
+        first = HTTPResponse(connection)
+        first.begin()
+        first.read()
         try:
+            connection.sendall(request_head)
             again = connection.recv(65536)
-        except ConnectionResetError:
+        except ConnectionError:
             again = b""
 
-    assert first.split()[1] == b"200"
+    assert first.status == 200
     assert bool(again) is kept
 
 
 def test_a_client_that_never_reads_does_not_fill_the_memory(served: Serving) -> None:
     sent = head("/docs", method="GET") * 200
-    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         connection.setblocking(False)
         try:
             for _ in range(50):
@@ -892,13 +915,13 @@ def test_a_write_that_was_begun_is_finished_though_its_client_goes(
 
     monkeypatch.setattr(served.app.store, "put_scenario", put)
     content = json.dumps({"chain": "polkadot", "text": "kept"}).encode()
-    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         connection.sendall(
             head("/api/create/remark", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
         )
-        assert begun.wait(5)
+        assert begun.wait(PATIENCE)
 
-    assert done.wait(5)
+    assert done.wait(PATIENCE)
 
 
 def test_a_read_is_given_up_when_its_client_goes(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -912,14 +935,14 @@ def test_a_read_is_given_up_when_its_client_goes(served: Serving, monkeypatch: p
             ended.set()
 
     monkeypatch.setattr(served.app.store, "get_scenario", wait)
-    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         content = b'{"id": "x"}'
         connection.sendall(
             head("/api/scenario/info", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
         )
-        assert begun.wait(5)
+        assert begun.wait(PATIENCE)
 
-    assert ended.wait(5)
+    assert ended.wait(PATIENCE)
 
 
 # How the daemon is
@@ -1027,7 +1050,8 @@ def test_each_request_is_logged_without_its_secrets(
             Authorization="Bearer sctl_secret",
         )
 
-    (record,) = [each for each in caplog.records if each.name == "scenarioctl.http"]
+    # Of a client that left in an earlier test, another one may come late.
+    (record,) = [each for each in caplog.records if each.__dict__.get("request_id") == "logged"]
     assert record.getMessage() == "POST /webhook/{uuid} 404"
     assert (record.__dict__["request_id"], record.__dict__["status"]) == ("logged", 404)
     assert "sctl_secret" not in str(record.__dict__)
@@ -1111,14 +1135,14 @@ def test_a_write_that_has_begun_is_done_though_its_client_leaves(tmp_path: Path)
 
         async def slow(*given: Any, **more: Any) -> None:
             begun.set()
-            await asyncio.to_thread(go_on.wait, 20)
+            await asyncio.to_thread(go_on.wait, PATIENCE)
             await put(*given, **more)
 
         app.store.__dict__["put_scenario"] = slow
 
     with Serving(tmp_path, arrange=arrange) as served:
         with creating(served):
-            assert begun.wait(20)
+            assert begun.wait(PATIENCE)
         wait_until(lambda: served.limits.open == 0)
         go_on.set()
         wait_until(lambda: served.limits.busy == 0)

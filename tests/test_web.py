@@ -74,12 +74,12 @@ def test_while_codes_are_drawn_the_others_are_served(
 
     def draw(payload: bytes) -> list[bytes]:
         drawing.set()
-        return [b"seen" if seen.wait(5) else b"not seen"]
+        return [b"seen" if seen.wait(60) else b"not seen"]
 
     monkeypatch.setattr(pages, "draw_codes", draw)
     with ThreadPoolExecutor(1) as pool:
         reply = pool.submit(served.post, "/web/vault", {"payload": "0x00"})
-        assert drawing.wait(5)
+        assert drawing.wait(60)
         assert served.get("/healthz").status == 200
         seen.set()
 
