@@ -44,6 +44,8 @@ from tests.test_worker import FakeRun, draft
 
 pytestmark = pytest.mark.processes
 
+#: Seconds that anything may take on a machine that is busy with other tests.
+PATIENCE = 60.0
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 #: Seconds: short ones, since the clocks of engines can't be moved.
 LEASE = 1.0
@@ -139,7 +141,7 @@ class Stage:
     async def stop(self, worker: Worker) -> None:
         stop, task = self._stops.pop(worker)
         stop.set()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
 
     async def close(self) -> None:
         for worker in list(self._stops):
@@ -188,7 +190,7 @@ class Stage:
         return all([(await self.job(id)).runs for id in ids])
 
 
-async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 40.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not await condition():
         assert time.monotonic() < end
@@ -253,15 +255,18 @@ async def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place)
 
     async with on_stage(place) as stage:
         await stage.work()
-        due = stage.app.clock() + SECOND // 2
         await stage.start("one", after=0.5, every="1s")
-        await asyncio.sleep(2.2)
+        due = (await stage.job("one")).due
+        assert due is not None
+        await until(partial(ran_more, stage, 1))
+        runs = await stage.app.store.last_runs("one", limit=100)
 
-        late = [(begin - due) / SECOND - number for number, begin in enumerate(begun)]
-        assert len(late) == 2
-        assert min(late) >= 0
-        # Under load it is more.
-        assert max(late) < 0.9
+        planned = sorted(run.planned for run in runs)
+        assert planned[0] == due
+        # On a busy machine times are left out.
+        assert {(each - due) % SECOND for each in planned} == {0}
+        assert len(set(planned)) == len(planned)
+        assert all(begin >= each for begin, each in zip(begun, planned, strict=False))
 
 
 async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(place: Place) -> None:
@@ -292,18 +297,18 @@ async def test_a_start_in_another_process_is_noticed_soon(place: Place) -> None:
         await stage.work()
         await stage.start("one")
 
-        await until(lambda: stage.ran("one"), seconds=1)
+        await until(lambda: stage.ran("one"))
 
 
 async def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
     async with on_stage(place) as stage:
         app = stage.place.open()
-        await stage.work(app, pace=Pace(poll=60, grace=0.1))
+        await stage.work(app, pace=Pace(poll=2 * PATIENCE, grace=0.1))
         await asyncio.sleep(0.3)
         await stage.start("one")
         app.wake()
 
-        await until(lambda: stage.ran("one"), seconds=1)
+        await until(lambda: stage.ran("one"))
 
 
 async def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) -> None:
@@ -311,14 +316,14 @@ async def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: P
         await stage.work()
         store = stage.app.store
         for id in ("stopped", "restarted", "deleted"):
-            await stage.start(id, after=0.5)
+            await stage.start(id, after=2)
             await stop_job(stage.app, StopJob(id=id))
-        await stage.start("restarted", after=1.5, scenario=False)
+        # Later than they would all have run.
+        await stage.start("restarted", after=2.5, scenario=False)
         await store.delete_scenario("deleted")
-        await asyncio.sleep(1.0)
+        await until(lambda: stage.ran("restarted"))
 
-        assert [(await stage.job(id)).runs for id in ("stopped", "restarted")] == [0, 0]
-        await until(lambda: stage.ran("restarted"), seconds=2)
+        assert [(await stage.job(id)).runs for id in ("stopped", "restarted")] == [0, 1]
         log = ["Job stopped", "Starting worker", "drafted", "workload executed", "Sleeping"]
         assert await stage.log("restarted") == log
 
@@ -364,7 +369,7 @@ async def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
         await stage.stop(worker)
         await stage.app.store.put_event(UUID, {"a": 1}, now=stage.app.clock(), retention=Retention())
         await stage.work()
-        await until(lambda: stage.ran("one"), seconds=10)
+        await until(lambda: stage.ran("one"))
 
         assert await stage.log("one") == [
             "Starting worker",
@@ -411,7 +416,7 @@ async def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at
         assert not await stage.app.store.has_worker()
 
         second = await stage.work()
-        await until(lambda: stage.ran("one"), seconds=2)
+        await until(lambda: stage.ran("one"))
         assert await stage.log("one") == [
             *("Starting worker", "Asking"),
             *(says("attempt", "interrupted"), "Asking", "workload executed", "Sleeping"),
@@ -435,13 +440,17 @@ async def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) ->
     async with on_stage(place) as stage:
         await stage.work()
         await stage.start("one")
-        await asyncio.wait_for(began.wait(), 10)
+        await asyncio.wait_for(began.wait(), PATIENCE)
         await stop_job(stage.app, StopJob(id="one"))
         FakeRun.plays = {}
         await stage.start("one", after=0.5, scenario=False)
         await until(lambda: stage.ran("one"))
 
-        assert canceled == ["one"]
+        async def is_canceled() -> bool:
+            return canceled == ["one"]
+
+        # A worker finds out when it renews its leases.
+        await until(is_canceled)
         assert (await stage.log("one"))[-3:] == ["drafted", "workload executed", "Sleeping"]
 
 
@@ -459,7 +468,7 @@ async def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Plac
         app = stage.app
         worker = await stage.work()
         await stage.start("one", every="1s")
-        await asyncio.wait_for(began.wait(), 10)
+        await asyncio.wait_for(began.wait(), PATIENCE)
 
         async def is_logged() -> bool:
             return bool(await stage.log("one"))
@@ -540,7 +549,7 @@ class Processes:
         process.send_signal(signal.SIGTERM)
         assert process.stdout is not None
         executed, lost = map(int, process.stdout.read().split())
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
         return executed, lost
 
     def close(self) -> None:
@@ -620,7 +629,7 @@ async def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
 ) -> None:
     async with on_stage(shared_place) as stage:
         workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
-        id = await start_slow(stage, 1.0)
+        id = await start_slow(stage, 2.0)
 
         async def is_held() -> bool:
             return await holder(stage, id) in workers
@@ -630,7 +639,8 @@ async def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
         dead.kill()
         killed = time.monotonic()
         await until(is_held)
-        assert time.monotonic() - killed < 2 * LEASE
+        # A killed process is known to be gone; on a busy machine that is seen a little later.
+        assert time.monotonic() - killed < 20 * LEASE
         await until(lambda: stage.ran(id))
         assert await check_runs(stage, [id]) == 1
         assert says("attempt", "interrupted") in await stage.log(id)
@@ -643,7 +653,8 @@ async def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_
 ) -> None:
     async with on_stage(shared_place) as stage:
         workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
-        ids = [await start_slow(stage, 2.0) for _ in range(8)]
+        ids = [await diagram(stage.app, REMARK, slow_step(4.0)) for _ in range(8)]
+        await asyncio.gather(*(start_job(stage.app, StartJob(id=id, every="1h")) for id in ids))
         paused, others = ids[:4], ids[4:]
 
         async def are_held() -> bool:
@@ -686,7 +697,7 @@ async def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
                 return all([await holder(stage, id) != frozen.pid for id in ids])
 
             # The server first ends what the frozen one had begun.
-            await until(is_taken_over, seconds=100)
+            await until(is_taken_over, seconds=2 * PATIENCE)
         finally:
             frozen.send_signal(signal.SIGCONT)
         # It finds out when it ends the run that it had.

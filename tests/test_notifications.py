@@ -35,6 +35,7 @@ from scenarioctl.operations.job_changes import RescheduleJob, reschedule_job
 from scenarioctl.operations.jobs import JobStatus, StartJob, StopJob, job_status, start_job, stop_job
 from scenarioctl.operations.notifications import SendTestNotification, send_test_notification
 from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
+from scenarioctl.outgoing import notifications
 from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
 from scenarioctl.worker import notifier
 from scenarioctl.worker.chores import Pace
@@ -516,19 +517,19 @@ class TestDelivery:
 
         assert asyncio.run(story())[-1] == says("2 notifications", "given up")
 
-    async def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(self, tmp_path: Path) -> None:
+    async def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # None of those that hang is given up meanwhile.
+        monkeypatch.setattr(notifications, "TIMEOUT", 300.0)
         app = application(tmp_path)
-        async with app, receiving(delay=60.0) as slow, receiving() as quick, working(app) as worker:
-            begun = time.monotonic()
+        async with app, receiving(delay=300.0) as slow, receiving() as quick, working(app) as worker:
             for number in range(notifier.AT_ONCE + 2):
                 id = await remark(app, f"hello {number}")
                 await started(app, slow.url(), quick.url(), id=id, every="1s")
             await quick.has(notifier.AT_ONCE + 2)
             await until(lambda: worker.counts.executed >= 2 * notifier.AT_ONCE)
-            took = time.monotonic() - begun
 
-        # None of those that hang was given up by then.
-        assert took < 9.0
         assert worker.counts.notifications_failed == 0
         assert len(slow.received) == notifier.AT_ONCE_TO_URL
 
@@ -547,7 +548,6 @@ class TestDelivery:
         async with app, receiving() as receiver, working(app) as worker:
             await started(app, receiver.url())
             await until(lambda: worker.counts.notifications_failed >= 1)
-            await asyncio.sleep(0.05)
             error = (await app.store.outbox().figures()).error
             assert error == says("private", "notifications", "private_targets", port=receiver.port)
             assert not receiver.received
@@ -566,12 +566,14 @@ class TestDelivery:
                 await started(app, receiver.url(), every="99h")
                 await receiver.has(1)
                 await until(lambda: worker.counts.executed == 1)
+            # On a slow machine the first worker has claimed it again itself.
+            before = len(receiver.received)
             receiver.delay = 0.0
             async with working(app) as worker:
-                first, second = await receiver.has(2)
-                await until(lambda: worker.counts.notifications_delivered == 1)
+                await receiver.has(before + 1)
+                await until(lambda: worker.counts.notifications_delivered >= 1)
 
-        assert (first.id, first.body) == (second.id, second.body)
+        assert len({(each.id, each.body) for each in receiver.received}) == 1
 
     async def test_the_store_is_asked_less_often_while_nothing_waits(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -602,19 +604,27 @@ class TestDelivery:
             assert looks >= notifier.QUIET_TURNS
             await worker.notifier.let_end()
 
-    async def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
+    async def test_a_worker_that_stops_begins_no_further_delivery(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(notifications, "TIMEOUT", 300.0)
+        monkeypatch.setattr(notifier, "_GRACE", PATIENCE)
         app = application(tmp_path)
-        async with app, receiving(delay=0.3) as quick, receiving(delay=0.8) as slow:
+        async with app, receiving(delay=300.0) as one, receiving(delay=300.0) as other:
             async with working(app) as worker:
                 for number in range(3 * notifier.AT_ONCE_TO_URL):
                     id = await remark(app, f"hello {number}")
-                    await started(app, quick.url(), slow.url(), id=id, every="99h")
+                    await started(app, one.url(), other.url(), id=id, every="99h")
                 await until(lambda: worker.counts.executed == 3 * notifier.AT_ONCE_TO_URL)
-                await slow.has(notifier.AT_ONCE_TO_URL)
-            received = len(quick.received) + len(slow.received)
+                for receiver in (one, other):
+                    await receiver.has(notifier.AT_ONCE_TO_URL)
+                # They answer while the worker stops.
+                for receiver in (one, other):
+                    asyncio.get_running_loop().call_later(0.3, receiver.closing.set)
+            received = len(one.received) + len(other.received)
             # None was cut off, to be sent again.
-            assert worker.counts.notifications_delivered == received
-            assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received > 0
+            assert worker.counts.notifications_delivered == received == 2 * notifier.AT_ONCE_TO_URL
+            assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received
 
     async def test_several_workers_send_each_once(self, tmp_path: Path, location: str) -> None:
         app, *others = (application(tmp_path, store=location) for _ in range(3))
@@ -631,8 +641,10 @@ class TestDelivery:
                 id = await remark(app, f"hello {number}")
                 await started(app, receiver.url(), id=id, every="99h")
             await receiver.has(20)
+            async with asyncio.timeout(PATIENCE):
+                while await waiting(app) != (0, 0):
+                    await asyncio.sleep(0.01)
             await asyncio.sleep(0.3)
-            assert await waiting(app) == (0, 0)
         assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
 
     async def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
@@ -775,7 +787,6 @@ class TestSettings:
             async with app, working(app) as worker:
                 await started(app, "http://127.0.0.1:1/hidden")
                 await until(lambda: worker.counts.notifications_failed >= 1)
-                await asyncio.sleep(0.1)
 
         asyncio.run(story())
         failing = check()
@@ -908,15 +919,18 @@ def test_a_daemon_that_is_killed_between_a_run_and_its_delivery(tmp_path: Path) 
 
     def metrics_of_delivery(running: Daemon) -> str:
         metrics: str = running.ask("/metrics", as_json=False)[1].decode()
-        return metrics if 'scenarioctl_notifications_total{outcome="delivered"} 1' in metrics else ""
+        told = (
+            'scenarioctl_notifications_total{outcome="delivered"} 1',
+            'scenarioctl_notifications_waiting{state="queued"} 0',
+            'scenarioctl_notifications_waiting{state="retrying"} 0',
+        )
+        return metrics if all(each in metrics for each in told) else ""
 
     async def receive() -> list[Received]:
         async with receiving(port=port) as receiver:
             with daemon(tmp_path / "home", variables=settings) as again:
                 await receiver.has(1)
-                metrics = await asyncio.to_thread(wait_until, lambda: metrics_of_delivery(again))
-                assert 'scenarioctl_notifications_waiting{state="queued"} 0' in metrics
-                assert 'scenarioctl_notifications_waiting{state="retrying"} 0' in metrics
+                await asyncio.to_thread(wait_until, lambda: metrics_of_delivery(again))
         return receiver.received
 
     (got,) = asyncio.run(receive())

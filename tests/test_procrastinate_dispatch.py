@@ -16,7 +16,7 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests import postgres
-from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, on_stage, until
+from tests.test_dispatch import LEASE, PACE, PATIENCE, Place, Stage, make_place, on_stage, until
 from tests.test_worker import FakeRun, draft
 
 pytestmark = pytest.mark.processes
@@ -43,7 +43,7 @@ async def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
 
     async with on_stage(place) as stage:
         await stage.work()
-        await stage.start("later", after=2.5)
+        await stage.start("later", after=4)
         assert execute("SELECT FROM procrastinate_jobs") == []
 
         await until(lambda: stage.ran("later"))
@@ -75,7 +75,7 @@ async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) 
         execute(silent)
         await stage.work()
 
-        await until(lambda: stage.ran("one"), seconds=20)
+        await until(lambda: stage.ran("one"))
 
 
 async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(place: Place) -> None:
@@ -95,7 +95,7 @@ async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_othe
         assert execute("SELECT status FROM procrastinate_jobs") == [("todo",)]
         await stage.work()
 
-        await until(lambda: stage.ran("one"), seconds=20)
+        await until(lambda: stage.ran("one"))
 
 
 async def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
@@ -152,7 +152,7 @@ async def test_a_server_that_is_killed_interrupts_no_run(
         worker = await stage.work(pace=Pace(**{**vars(PACE), "lease": 5 * LEASE}))
         await stage.start("slow")
         await stage.start("next", after=2)
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), PATIENCE)
 
         async def is_logged() -> bool:
             return bool(await stage.log("slow"))
@@ -163,7 +163,7 @@ async def test_a_server_that_is_killed_interrupts_no_run(
             go_on.set()
             await asyncio.sleep(0.5)
             await asyncio.to_thread(server.start)
-        await until(partial(has_run, stage), seconds=60)
+        await until(partial(has_run, stage))
 
         assert await stage.log("slow") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
         assert (worker.counts.executed, worker.counts.lost) == (2, 0)

@@ -26,6 +26,7 @@ from tests.test_worker import Bench, FakeRun, draft, play
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr("scenarioctl.actions.running.Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "plays", {})
     return Bench(tmp_path)
 
 
@@ -102,7 +103,7 @@ async def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench
     assert (await bench.job("one")).runs == 1
     await begun
     stop.set()
-    await asyncio.wait_for(serving, 5)
+    await asyncio.wait_for(serving, 60)
     await bench.app.close()
 
 
