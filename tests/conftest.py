@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -116,10 +116,11 @@ def answer_validator(row: "Endpoint") -> Any:
 
 
 def trust_nodes() -> None:
-    """Let a pause of this process cause no further question to a node: tests count them, and say who is asked."""
+    """Let a pause of this process cause no further question to a node, or to another one: tests say who is asked what."""
     from scenarioctl.chains import node_client, pool
 
     node_client.QUIET = pool.BELIEVED = 60.0
+    pool.TIMEOUTS = replace(pool.TIMEOUTS, stagger=2.0)
 
 
 @dataclass(frozen=True, kw_only=True)

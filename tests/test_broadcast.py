@@ -895,11 +895,11 @@ def test_one_that_is_not_final_in_time_names_its_block(send: Send) -> None:
     feed = Feed(["ready", {"inBlock": BLOCK}])
 
     with Node(answers(author_submitAndWatchExtrinsic=feed)) as node:
-        ended = send(node, GOOD, "--wait", "finalized", "--timeout", "1", "--json")
+        ended = send(node, GOOD, "--wait", "finalized", "--timeout", "3", "--json")
 
     answer = json.loads(ended.out)
     assert (ended.code, answer["block"]) == (5, BLOCK)
-    assert answer["error"] == says("1", block=BLOCK, hash=HASH)
+    assert answer["error"] == says("3", block=BLOCK, hash=HASH)
 
 
 @pytest.mark.parametrize("state", ["in-block", "finalized"])
@@ -929,7 +929,7 @@ def refuse_heads(*_: Any) -> None:
 @pytest.mark.parametrize(
     ("heads", "words"),
     [
-        (Feed([{"number": hex(NUMBER)}]), ("was sent but was in no block", "1")),
+        (Feed([{"number": hex(NUMBER)}]), ("was sent but was in no block", "3")),
         (refuse_heads, ("was sent", "then the connection was lost", "no heads")),
     ],
     ids=["in no block", "lost again"],
@@ -940,7 +940,8 @@ def test_what_is_found_in_no_block_after_the_connection_was_lost_may_still_come(
     given = answers(author_submitAndWatchExtrinsic=Feed(["ready", Gone]), chain_subscribeNewHeads=heads)
 
     with Node(given) as node:
-        ended = send(node, GOOD, "--wait", "in-block", "--timeout", "1", "--json")
+        timeout = "60" if heads is refuse_heads else "3"
+        ended = send(node, GOOD, "--wait", "in-block", "--timeout", timeout, "--json")
 
     answer = json.loads(ended.out)
     assert (ended.code, answer["hash"]) == (5, HASH)

@@ -16,6 +16,7 @@ from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest, place_of
 from scenarioctl.outgoing.client import Attempt, Outgoing
 from scenarioctl.outgoing.metering import MAX_BODY, read_body
+from tests.daemons import free_port
 from tests.loops import each_loop
 from tests.messages import Says, says
 from tests.web import Visit, serving
@@ -354,7 +355,7 @@ class TestBounds:
                 await visit.say("X: " + "x" * 1000 + "\r\n")
 
         tracemalloc.start()
-        sentence = failure(talk, timeout=5)
+        sentence = failure(talk, timeout=60)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
@@ -389,16 +390,12 @@ class TestRetries:
     @pytest.mark.parametrize("method", ["POST", "GET"])
     def test_a_connection_that_was_never_made_is_tried_again(self, method: str) -> None:
         async def go() -> tuple[list[float], str]:
-            async def nobody(visit: Visit) -> None:
-                """Never called."""
-
             slept = []
 
             async def sleep(seconds: float) -> None:
                 slept.append(seconds)
 
-            async with serving(nobody) as port:
-                pass
+            port = free_port()
             outgoing = Outgoing(private_targets=["127.0.0.1"])
             with pytest.raises(RequestFailed) as failed:
                 await outgoing.send(WebRequest(method=method, url=f"http://127.0.0.1:{port}/"), sleep=sleep)
@@ -475,7 +472,7 @@ def test_many_requests_go_out_side_by_side() -> None:
 
         outgoing = Outgoing(private_targets=["127.0.0.0/8"])
         async with serving(talk) as port:
-            request = WebRequest(method="GET", url=f"http://127.0.0.1:{port}/", timeout=5)
+            request = WebRequest(method="GET", url=f"http://127.0.0.1:{port}/", timeout=60)
             answers = await asyncio.gather(*(outgoing.send(request) for _ in range(50)))
         await outgoing.close()
         return len(answers)

@@ -4,12 +4,15 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scenarioctl.chains import pool
 from scenarioctl.chains.client import Client
+from scenarioctl.chains.connection import TIMEOUTS
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
@@ -198,12 +201,13 @@ def test_stalled_endpoints_cost_their_patience_once(stalling: str) -> None:
     )
 
     started = time.monotonic()
-    probes = finish(probe([chain], patience=0.3))
+    probes = finish(probe([chain], patience=1))
     passed = time.monotonic() - started
 
     assert len(probes) == 20
     assert not any(each.healthy for each in probes)
-    assert passed < 2
+    # Not 20 times.
+    assert passed < 10
 
 
 # chain refresh
@@ -412,9 +416,11 @@ def test_a_contract_is_described_where_its_chain_is_not_reached(
 
 
 @pytest.mark.parametrize("speaks", [False, True], ids=["before the handshake", "after the handshake"])
-def test_a_command_is_held_up_for_less_than_a_second_by_an_endpoint_that_stalls(
-    scenarioctl: Run, tmp_path: Path, stalling: str, speaks: bool
+def test_a_command_is_held_up_for_a_moment_by_an_endpoint_that_stalls(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stalling: str, speaks: bool
 ) -> None:
+    monkeypatch.setattr(pool, "TIMEOUTS", replace(TIMEOUTS, opening=60.0))
+
     def quiet(*_: Any) -> None:
         raise Silent
 
@@ -427,7 +433,8 @@ def test_a_command_is_held_up_for_less_than_a_second_by_an_endpoint_that_stalls(
     assert (ended.out, ended.err, ended.code) == ("0\n", "", 0)
     assert "state_getStorage" in node.asked
     assert bool(silent.asked) == speaks
-    assert 0.25 <= passed < 1
+    # By itself this takes less than a second, and on a busy machine less than an endpoint has to open.
+    assert TIMEOUTS.stagger <= passed < 30
 
 
 def test_a_contracts_chain_that_stalls_is_not_waited_for_long(

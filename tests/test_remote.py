@@ -134,13 +134,22 @@ def script() -> Iterator[Script]:
         script.wait.set()
 
 
+def is_whole(request: bytes) -> bool:
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: ([0-9]+)", head)
+    return bool(end) and len(body) >= int(length[1] if length else 0)
+
+
 @contextmanager
 def saying(data: bytes) -> Iterator[str]:
     """Accept one connection after the other and say *data* to each; yields the url."""
 
     class Sayer(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            self.request.recv(65536)
+            # All of the request: what is left unread resets the connection.
+            asked = self.request.recv(65536)
+            while asked[:1].isalpha() and not is_whole(asked):
+                asked += self.request.recv(65536)
             self.request.sendall(data)
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Sayer)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ FLOWS: dict[str, dict[str, Any]] = {
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Application]:
     with opened(request.param, tmp_path, Clock()) as store:
         made = make_app(tmp_path)
+        # No part of a random one is a word that is searched for.
+        made.new_id = map("id-{}".format, count()).__next__
         made.resources.store = store
         yield made
 

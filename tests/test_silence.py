@@ -25,8 +25,9 @@ from tests.runner import finish
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"
-#: Waits half a second for what is no work: even on a busy machine, a node that answers has done so by then.
-HURRIED = Timeouts(prompt=0.5)
+#: Waits two seconds for what is no work: even on a busy machine, a node that answers has done so by then.  Asks the first
+#: endpoint first.
+HURRIED = Timeouts(prompt=2.0, stagger=10.0)
 
 
 def polkadot_at(*endpoints: str) -> Chain:
@@ -49,7 +50,7 @@ def slowly(answer: Any) -> Callable[..., Any]:
 
 @contextmanager
 def client_of(tmp_path: Path, *nodes: Node, timeouts: Timeouts = HURRIED) -> Iterator[Client]:
-    """Give a client of these endpoints that waits half a second for what is no work."""
+    """Give a client of these endpoints."""
     chain = polkadot_at(*(node.url for node in nodes))
     pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
     try:
@@ -71,7 +72,8 @@ def test_a_small_question_is_asked_elsewhere_soon_and_so_is_what_follows(tmp_pat
         assert said == [0, 0]
         assert client.endpoint == node.url
         assert stalling.asked.count("state_getStorage") == 1
-        assert passed < 2
+        # Not the 20 that an answer may take.
+        assert passed < 15
 
 
 def test_of_several_questions_all_are_asked_elsewhere_where_one_has_no_answer(tmp_path: Path) -> None:
@@ -98,7 +100,7 @@ def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other
         client = Client(pool)
         # Too short for the slow one to be reached a second time meanwhile.
         finish(client.version())
-        client.timeouts = replace(HURRIED, opening=0.1)
+        client.timeouts = replace(HURRIED, prompt=0.3, opening=0.1)
         said = finish(client.call("chain_getBlock"))
         finish(pool.close())
 
@@ -139,7 +141,7 @@ def test_what_acts_is_waited_for_and_never_asked_elsewhere(tmp_path: Path) -> No
     with (
         Node(answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)) as slow,
         Node(answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")) as other,
-        client_of(tmp_path, slow, other, timeouts=Timeouts(answering=2.0)) as client,
+        client_of(tmp_path, slow, other, timeouts=Timeouts(answering=4.0, stagger=10.0)) as client,
     ):
         said = finish(client.submit("author_submitExtrinsic", "0x00"))
         with pytest.raises(ChainUnreachable) as lost:
@@ -184,7 +186,7 @@ def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
     async def play(*endpoints: str) -> tuple[list[Any], str]:
         pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(18):
                 return await story(pool)
         finally:
             await pool.close()

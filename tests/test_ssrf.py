@@ -144,7 +144,7 @@ class TestReaching:
             outgoing = Outgoing(private_targets=targets)
             async with serving(talk) as port:
                 try:
-                    request = WebRequest(method="GET", url=f"http://{host}:{port}/", timeout=2, retries=0)
+                    request = WebRequest(method="GET", url=f"http://{host}:{port}/", timeout=60, retries=0)
                     return str((await outgoing.send(request)).body)
                 except RequestFailed as failed:
                     return str(failed).replace(f":{port}", "")

@@ -175,7 +175,8 @@ def test_it_ends_where_nothing_new_comes_for_as_long_as_it_is_patient(
     last = told(ended, only.url, 21, "0.2")[-1]
     assert last.startswith(f"Error: {only.url} did not answer ")
     assert last.endswith("; nothing new came for 0.2 seconds")
-    assert passed < 3
+    # Not the 300 that it would be patient otherwise.
+    assert passed < 60
 
 
 def test_a_node_that_is_not_there_at_first_is_not_waited_for(scenarioctl: Run, tmp_path: Path) -> None:
