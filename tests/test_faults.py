@@ -1123,7 +1123,7 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
             time.sleep(0.5)
             left = [path.name for path in ward.store.parent.iterdir() if path.name == ward.store.name]
             ward.store.unlink(missing_ok=True)
-            move(away, ward.store.parent)
+            move(away, ward.store.parent, back=True)
         wait_until(lambda: ward.ask("/readyz")[0] == 200)
         ward.ask("/job/stop", {"id": id})
         ward.check()
@@ -1196,10 +1196,13 @@ def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
         assert set(kept) <= {id for (id,) in database.execute("SELECT id FROM scenarios")}
 
 
-def move(store: Path, folder: Path) -> Path:
-    """Move a store with the files beside it, and return where it is then."""
+def move(store: Path, folder: Path, *, back: bool = False) -> Path:
+    """Move a store with the files beside it, and return where it is then.
+
+    Its file goes first and comes *back* last: a store without its log takes no more writes.
+    """
     folder.mkdir(exist_ok=True)
-    for file in sorted(store.parent.glob(f"{store.name}*")):
+    for file in sorted(store.parent.glob(f"{store.name}*"), reverse=back):
         if not file.name.endswith("-worker"):
             file.rename(folder / file.name)
     return folder / store.name

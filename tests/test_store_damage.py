@@ -30,7 +30,8 @@ import pytest
 
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores import open_store
-from scenarioctl.stores.sqlite.database_file import MIGRATIONS
+from scenarioctl.stores.sqlite.database_file import MIGRATIONS, FilesChanged
+from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.store import Store
 from tests.daemons import PROGRAM, Daemon, daemon, wait_until
 from tests.messages import raises, says
@@ -428,6 +429,35 @@ def test_a_long_log_that_begins_anew_is_written_on(tmp_path: Path, monkeypatch: 
     for store in (one, other):
         put(store, [f"after-{id(store)}"])
         run(store.close())
+
+
+def test_a_store_that_is_moved_amid_a_write_can_be_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the log was seen to be missing, so that the store took no more writes until a restart."""
+    path, away = tmp_path / "scenarios.db", tmp_path / "away"
+    away.mkdir()
+    store = open_store(path)
+    assert isinstance(store, SqliteStore)
+    put(store, ["before"])
+    guard = store._guard
+    assert guard is not None
+    check = guard.check
+    left = [path.with_name(path.name + end) for end in ("", "-shm", "-wal")]
+
+    def check_then_move() -> None:
+        check()
+        while left:
+            file = left.pop(0)
+            file.rename(away / file.name)
+
+    monkeypatch.setattr(guard, "check", check_then_move)
+    with raises(FilesChanged, says("moved", path=path)):
+        put(store, ["amid"])
+    for end in ("-wal", "-shm", ""):
+        (away / (path.name + end)).rename(path.with_name(path.name + end))
+    put(store, ["after"])
+    run(store.close())
 
 
 def test_a_daemon_whose_store_becomes_newer_stops_writing(tmp_path: Path) -> None:

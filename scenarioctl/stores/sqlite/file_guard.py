@@ -314,6 +314,8 @@ class FileGuard:
         return ""
 
     def _refuse(self, reason: str) -> None:
+        # All files may have been moved together a moment ago, and then they may be put back.
+        self.check()
         self._refused = f"store {self._file.name} takes no more writes, {reason}; restart the daemon"
         log.error("%s", self._refused)
         self._lock.keep_out()
