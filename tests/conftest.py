@@ -118,9 +118,10 @@ def answer_validator(row: "Endpoint") -> Any:
 def trust_nodes() -> None:
     """Let a pause of this process cause no further question to a node, or to another one: tests say who is asked what."""
     from scenarioctl.chains import node_client, pool
+    from scenarioctl.chains.connection import TIMEOUTS
 
     node_client.QUIET = pool.BELIEVED = 60.0
-    pool.TIMEOUTS = replace(pool.TIMEOUTS, stagger=2.0)
+    vars(pool)["TIMEOUTS"] = replace(TIMEOUTS, stagger=2.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,6 +43,7 @@ from scenarioctl.operations.jobs import (
     stop_job,
 )
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
+from scenarioctl.runtime.table import load_bundled
 from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import raises, says
@@ -51,6 +52,12 @@ from tests.runner import finish
 #: 2026-11-21 12:00 UTC.
 NOON = 1_795_262_400 * SECOND
 UNKNOWN = "scenario 'nobody' is not in the store"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _table() -> None:
+    """Read the table that a run would read within its second."""
+    load_bundled("polkadot")
 
 
 def new_application(tmp_path: Path) -> Application:

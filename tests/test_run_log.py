@@ -15,6 +15,7 @@ from scenarioctl.operations.jobs import (
     list_jobs,
     start_job,
 )
+from scenarioctl.runtime.table import load_bundled
 from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
@@ -132,6 +133,8 @@ async def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path
 
 async def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
+        # A run would read it within its second.
+        load_bundled("polkadot")
         app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, REMARK, HTTP, {**REMARK, "id": "s"})
         await start_job(app, StartJob(id=id, timeout="1s"))
