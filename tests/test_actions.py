@@ -229,11 +229,11 @@ class TestPills:
         ids=["spans", "braces", "names", "attributes", "unclosed", "one span", "quotes"],
     )
     def test_a_hostile_text_is_searched_in_linear_time(self, text: str) -> None:
-        started = time.perf_counter()
+        started = time.process_time()
         found = find_placeholders(text)
 
         assert found == ()
-        assert time.perf_counter() - started < 3
+        assert time.process_time() - started < 3
 
     @settings(deadline=None)
     @given(st.text("{} a.<span clid='\"pde->=/\u200b", max_size=80), documents)

@@ -537,7 +537,7 @@ def on_a_terminal(home: Path, *line: str, both: bool = False) -> tuple[str, str,
         # How Linux says that nobody holds the other end any more.
         pass
     os.close(ours)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     return drawn.decode().replace("\r\n", "\n"), said or "", process.returncode
 
 

@@ -220,14 +220,14 @@ def test_the_search_for_neighbours_is_short_in_the_largest_diagram() -> None:
         + [{"source": "hub", "target": f"action{n}"} for n in range(count)],
     }
     diagram = read_diagram(document)
-    started = time.perf_counter()
+    started = time.process_time()
 
     found = [
         diagram.nearest(node, frozenset({"chain"}), upstream=True, stop=frozenset()) for node in diagram.nodes
     ]
 
     assert not any(found)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 graphs = st.integers(1, 12).flatmap(

@@ -551,7 +551,7 @@ def test_following_ends_with_control_c(tmp_path: Path) -> None:
         first = process.stdout.readline()
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
 
     assert (first, out, err.strip(), process.returncode) == ("20\t1\n", "", "", 130)
 

@@ -203,7 +203,7 @@ def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
 
 def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
     def answer_and_sleep(*_: Any) -> str:
-        asyncio.get_running_loop().call_soon(time.sleep, 3)
+        asyncio.get_running_loop().call_soon(time.sleep, 6)
         return "a block"
 
     with Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node:
@@ -214,7 +214,7 @@ def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
         passed = time.monotonic() - started
 
     assert said == "a block"
-    assert passed < 2
+    assert passed < 5
 
 
 class Flood(Server):

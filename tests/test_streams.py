@@ -291,7 +291,8 @@ def test_a_stop_ends_streams_cleanly(served: Serving, stored: str) -> None:
         served.stop()
 
         assert stream.response.read() == b""
-    assert time.monotonic() - started < 3
+    # Not the 5 that requests have.
+    assert time.monotonic() - started < 4.5
 
 
 def test_a_token_that_is_taken_away_hears_no_more(
