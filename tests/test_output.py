@@ -1,5 +1,6 @@
 """What the options of every command do to its output: fields, files, notes, warnings, JSON, pager, times."""
 
+import calendar
 import codecs
 import json
 import os
@@ -453,7 +454,7 @@ def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenari
     shown = listed.read()
 
     moment = time.strptime(utc, "%Y-%m-%dT%H:%M:%SZ")
-    seconds = time.mktime(moment) - time.timezone + 5.75 * 3600
+    seconds = calendar.timegm(moment) + 5.75 * 3600
     assert time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds)) in shown
     assert listed.end() == 0
 

@@ -16,6 +16,7 @@ import pytest
 
 from scenarioctl.actions.drafting import judge_drafts
 from scenarioctl.application import Application
+from scenarioctl.chains import node_client, pool
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import bare_extrinsic
@@ -95,8 +96,13 @@ async def upgrade(app: Application, seen: Seen) -> None:
         seen.upgraded = time.monotonic()
 
 
-def test_an_upgrade_under_a_running_daemon_is_noticed_by_all(live_config: Path, relay: Live) -> None:
+def test_an_upgrade_under_a_running_daemon_is_noticed_by_all(
+    live_config: Path, relay: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("zstandard", reason="needs zstandard, to change the version in a runtime")
+    # As for users: the other tests trust their nodes for longer.
+    monkeypatch.setattr(node_client, "QUIET", 1.0)
+    monkeypatch.setattr(pool, "BELIEVED", 1.0)
     seen = Seen()
 
     async def work(app: Application) -> None:
