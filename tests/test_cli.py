@@ -510,7 +510,7 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}
-    return {**kept, "HOME": str(home), "LANG": "C.UTF-8", **more}
+    return {**kept, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", **more}
 
 
 def on_a_terminal(home: Path, *line: str, both: bool = False) -> tuple[str, str, int]:

@@ -365,6 +365,9 @@ class Terminal:
             start_new_session=True,
         )
         os.close(theirs)
+        # A character, and the two of a line's end, may come in two reads.
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._rest = ""
 
     def type(self, text: str) -> None:
         os.write(self.screen, text.encode())
@@ -382,17 +385,17 @@ class Terminal:
         return shown
 
     def _parts(self) -> Iterator[str]:
-        # A character may come in two reads.
-        decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             while data := os.read(self.screen, 65536):
-                yield decoder.decode(data).replace("\r\n", "\n")
+                text = self._rest + self._decoder.decode(data)
+                self._rest = "\r" if text.endswith("\r") else ""
+                yield text.removesuffix(self._rest).replace("\r\n", "\n")
         except OSError:
             # How Linux says that nobody holds the other end any more.
-            pass
+            yield self._rest
 
     def end(self) -> int:
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=60)
         os.close(self.screen)
         return code
 
