@@ -48,8 +48,8 @@ pytestmark = pytest.mark.processes
 PATIENCE = 60.0
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 #: Seconds: short ones, since the clocks of engines can't be moved.
-LEASE = 1.0
-PACE = Pace(lease=LEASE, renew=LEASE / 3, owners=LEASE / 4, poll=0.2, grace=0.2, retry=0.05)
+LEASE = 2.0
+PACE = Pace(lease=LEASE, renew=LEASE / 6, owners=LEASE / 8, poll=0.2, grace=0.2, retry=0.05)
 
 #: A worker in a process of its own; the arguments are its store and the lease.
 PROCESS = """
@@ -66,7 +66,7 @@ async def main():
     app.resources.store = open_store(location, **({"pool": 4} if "://" in location else {}))
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    worker = Worker(app, pace=Pace(lease=lease, renew=lease / 3, owners=lease / 4, poll=0.2, retry=0.05))
+    worker = Worker(app, pace=Pace(lease=lease, renew=lease / 6, owners=lease / 8, poll=0.2, retry=0.05))
     print("ready", flush=True)
     await worker.run(stop)
     await app.close()
@@ -640,7 +640,7 @@ async def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
         killed = time.monotonic()
         await until(is_held)
         # A killed process is known to be gone; on a busy machine that is seen a little later.
-        assert time.monotonic() - killed < 20 * LEASE
+        assert time.monotonic() - killed < 10 * LEASE
         await until(lambda: stage.ran(id))
         assert await check_runs(stage, [id]) == 1
         assert says("attempt", "interrupted") in await stage.log(id)

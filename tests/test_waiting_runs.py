@@ -3,6 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,15 +25,19 @@ def test_waiting_runs_need_no_worker_and_each_event_is_answered_once(tmp_path: P
     asyncio.run(initialize(ServerSettings(url=server.create_database(name)), grant=postgres.RUNTIME))
     store = server.url(name, user=postgres.RUNTIME)
     postgres_waits.prepare(server, name, WAITS)
+
+    def held() -> list[Any]:
+        rows = "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM procrastinate_jobs"
+        return server.execute(f"SET search_path = scenarioctl; {rows}", database=name)
+
     with worker(tmp_path / "first", store) as killed:
         postgres_waits.wait_for(server, name, WAITS)
+        # A row of the queue goes a moment after its run has begun to wait.
+        daemons.wait_until(lambda: not held())
         killed.process.kill()
         killed.process.wait()
     # No process, no row of the queue.
-    held = (
-        "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM procrastinate_jobs"
-    )
-    assert server.execute(f"SET search_path = scenarioctl; {held}", database=name) == []
+    assert held() == []
     line = ("--role", "api", "--offline", "--store", store)
     with daemons.daemon(tmp_path / "api", *line, listen=("--listen", "127.0.0.1:0")) as api:
         early, late = range(0, WAITS, 4), range(1, WAITS, 4)
