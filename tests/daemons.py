@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 #: Seconds that anything may take on a machine that is busy with other tests.
-PATIENCE = 60.0
+PATIENCE = 90.0
 PROGRAM = (sys.executable, "-m", "scenarioctl")
 
 
