@@ -369,7 +369,8 @@ class TestRefusals:
         perform(*both, progress=change)
         assert refused
         assert content(both[1]) == content(both[0])
-        change_rows(both[0], "UPDATE log_lines SET text = 'other' WHERE seq = 1")
+        # The server may still be ending the copy's transaction.
+        change_rows(both[0], "UPDATE log_lines SET text = 'other' WHERE seq = 1", patience=30)
 
     def test_somebody_who_writes_to_the_source_for_long(
         self, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
@@ -541,12 +542,13 @@ class TestRefusals:
         assert refused == says("mysql://…", "unsupported")
 
 
-def change_rows(location: str, statement: str) -> None:
+def change_rows(location: str, statement: str, *, patience: float = 0.02) -> None:
+    """Execute *statement*, which may wait for a lock for *patience* seconds."""
     if location.startswith("postgresql:"):
-        settings = "SET search_path = scenarioctl; SET lock_timeout = 20"
+        settings = f"SET search_path = scenarioctl; SET lock_timeout = {patience * 1000:.0f}"
         shared_server().execute(f"{settings}; {statement}", database="copied")
         return
-    with closing(sqlite3.connect(location, isolation_level=None, timeout=0.02)) as connection:
+    with closing(sqlite3.connect(location, isolation_level=None, timeout=patience)) as connection:
         connection.execute(statement)
 
 

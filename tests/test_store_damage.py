@@ -9,6 +9,7 @@ Counted is each write that was acknowledged (HTTP 200, or a command's own answer
   Those that the damage destroyed are counted apart.
 """
 
+import http.client
 import json
 import os
 import random
@@ -198,7 +199,7 @@ class Clients:
             text = f"{number} {'x' * (number % 5 * 700)}"
             try:
                 status, answer, _ = self._one.ask("/api/create/remark", {"chain": "polkadot", "text": text})
-            except (OSError, json.JSONDecodeError):
+            except (OSError, http.client.HTTPException, json.JSONDecodeError):
                 # The daemon has ended.
                 return
             self._answers.append((asked, answer["result"] if status == 200 else ""))

@@ -151,12 +151,13 @@ def count_by_reading(path: Path) -> dict[str, int]:
 
 def write_until_killed(path: Path, first: int, seconds: float, *, since: str) -> list[tuple[str, int]]:
     """Let a writer work, kill it *seconds* after it first said *since*, and return what it had done by then."""
-    lines = listen_until_killed(WRITER, path, first, seconds, since=since)
+    lines = listen_until_killed(WRITER, path, first, seconds, since={since})
     assert lines[0] == "opening"
     return [(word, int(number)) for word, number in (line.split() for line in lines[1:])]
 
 
-def listen_until_killed(script: str, path: Path, first: int, seconds: float, *, since: str) -> list[str]:
+def listen_until_killed(script: str, path: Path, first: int, seconds: float, *, since: set[str]) -> list[str]:
+    """Kill *script* so many *seconds* after it has said all words of *since*; return its lines."""
     writer = subprocess.Popen(
         [sys.executable, "-c", script, str(path), str(first)],
         # What a buffer had read ahead would be missing in what `communicate` returns.
@@ -165,11 +166,12 @@ def listen_until_killed(script: str, path: Path, first: int, seconds: float, *, 
         stderr=subprocess.PIPE,
     )
     assert writer.stdout is not None
-    beginning = b""
-    while not beginning.rpartition(b"\n")[0].rpartition(b"\n")[2].startswith(since.encode()):
+    beginning, heard = b"", set[str]()
+    while not heard >= since:
         line = writer.stdout.readline()
         assert line, writer.communicate()
         beginning += line
+        heard.add(line.decode().split()[0])
     time.sleep(seconds)
     writer.kill()
     rest, trouble = writer.communicate(timeout=30)
@@ -228,7 +230,8 @@ def kill_again_and_again(path: Path, rounds: int, seed: int) -> int:
 def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     survived = kill_again_and_again(tmp_path / "scenarios.db", rounds=5, seed=1)
 
-    assert survived >= 5
+    # At most two of the five rounds put one scenario alone, and delete it.
+    assert survived >= 3
 
 
 def test_a_process_killed_while_it_creates_the_store_leaves_one_that_works(tmp_path: Path) -> None:
@@ -286,7 +289,7 @@ def kill_daemons(path: Path, rounds: int, seed: int) -> tuple[int, int]:
     dice = random.Random(seed)
     first, puts, ran = 0, set[int](), dict[str, int]()
     for _ in range(rounds):
-        for line in listen_until_killed(DAEMON, path, first, dice.uniform(0, 0.4), since="put"):
+        for line in listen_until_killed(DAEMON, path, first, dice.uniform(0, 0.4), since={"put", "ran"}):
             match line.split():
                 case ["put", number]:
                     puts.add(int(number))

@@ -5,7 +5,8 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from uuid import RFC_4122, UUID
@@ -24,6 +25,7 @@ from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
+from tests.daemons import wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
 from tests.runner import finish as run
@@ -279,11 +281,21 @@ class TestIndexes:
         assert is_valid("scenarios_by_size")
 
     def test_an_attempt_that_failed_is_repeated(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        with psycopg.connect(url) as writer, psycopg.connect(url, autocommit=True) as other:
+        with (
+            psycopg.connect(url) as writer,
+            psycopg.connect(url, autocommit=True) as other,
+            ThreadPoolExecutor(1) as threads,
+        ):
             writer.execute("LOCK TABLE scenarioctl.scenarios IN ROW EXCLUSIVE MODE")
-            other.execute("SET search_path = scenarioctl; SET statement_timeout = 100")
-            with suppress(psycopg.errors.QueryCanceled):
-                other.execute("CREATE INDEX CONCURRENTLY scenarios_by_size ON scenarios (size)")
+            other.execute("SET search_path = scenarioctl")
+            built = threads.submit(
+                other.execute, "CREATE INDEX CONCURRENTLY scenarios_by_size ON scenarios (size)"
+            )
+            # It is there, and waits for the writer.
+            wait_until(lambda: is_there("scenarios_by_size"))
+            other.cancel()
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                built.result()
         assert not is_valid("scenarios_by_size")
         with program_with(INDEX, monkeypatch=monkeypatch):
             assert run(migrate_store(url)).version == TODAY + 1
@@ -308,7 +320,12 @@ class TestIndexes:
             run(create_store(fresh))
             assert run(migrate_store(fresh)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=())
         assert is_valid("scenarios_by_size", database="fresh")
-        server.execute("DROP DATABASE fresh")
+        server.execute("DROP DATABASE fresh WITH (FORCE)")
+
+
+def is_there(index: str) -> bool:
+    ((oid,),) = shared_server().execute(f"SELECT to_regclass('scenarioctl.{index}')", database="migrated")
+    return oid is not None
 
 
 def is_valid(index: str, *, database: str = "migrated") -> bool:
@@ -404,7 +421,7 @@ class TestOlderTablesOfTheEngine:
         fresh = shared_server().create_database("today")
         run(create_store(fresh))
         assert objects("migrated") == objects("today")
-        shared_server().execute("DROP DATABASE today")
+        shared_server().execute("DROP DATABASE today WITH (FORCE)")
 
     def test_a_command_that_needs_them(self, older: str) -> None:
         store = PostgresStore(ServerSettings(url=older))

@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -61,13 +60,11 @@ class Held:
         await self.task
 
 
-async def turns_until(tasks: Sequence[asyncio.Future[Any]]) -> int:
-    """Return how often the loop comes round while it waits for *tasks*."""
-    turns = 0
-    while not all(task.done() for task in tasks):
+async def turn_beside(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Let the loop come round some times, and fail if one of *tasks* ends meanwhile."""
+    for _ in range(10):
         await asyncio.sleep(0.001)
-        turns += 1
-    return turns
+        assert not any(task.done() for task in tasks)
 
 
 @pytest.fixture
@@ -138,7 +135,7 @@ async def test_one_that_is_refused_does_not_take_the_others_along(path: Path) ->
         }
 
 
-async def test_the_loop_goes_on_while_another_process_locks_the_store(
+async def test_writes_are_refused_while_another_process_locks_the_store_for_long(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.2)
@@ -148,12 +145,9 @@ async def test_the_loop_goes_on_while_another_process_locks_the_store(
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(3)]
-            assert await store.get_scenario(SECOND.id) == SECOND
-            turns = await turns_until(puts)
             answers = await asyncio.gather(*puts, return_exceptions=True)
             other.execute("ROLLBACK")
 
-        assert turns > 10
         assert {str(answer) for answer in answers} == {
             f"store '{path}' has been locked by another process for 0.2 seconds; try again later"
         }
@@ -162,25 +156,30 @@ async def test_the_loop_goes_on_while_another_process_locks_the_store(
         await store.put_scenario(FIRST)
 
 
-async def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
+async def test_the_loop_goes_on_while_a_write_waits_for_another_process(path: Path) -> None:
     async with opened(path) as store:
+        await store.put_scenario(SECOND)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            put = asyncio.ensure_future(store.put_scenario(FIRST))
-            await asyncio.sleep(0.05)
+            puts = [asyncio.ensure_future(store.put_scenario(one)) for one in (FIRST, numbered(1))]
+            await turn_beside(puts)
+            assert await store.get_scenario(SECOND.id) == SECOND
             other.execute("COMMIT")
-            await put
+            await asyncio.gather(*puts)
 
         assert await store.get_scenario(FIRST.id) == FIRST
 
 
 async def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
     async with opened(path) as store:
+        let_go = threading.Event()
         reads = [
-            asyncio.ensure_future(store._read(lambda database: time.sleep(0.1), long=True)) for _ in range(2)
+            asyncio.ensure_future(store._read(lambda database: let_go.wait(10), long=True)) for _ in range(2)
         ]
+        await turn_beside(reads)
+        let_go.set()
 
-        assert await turns_until(reads) > 5
+        assert await asyncio.gather(*reads) == [True, True]
         main = threading.get_ident()
         assert await store._read(lambda database: threading.get_ident()) == main
         assert await store._read(lambda database: threading.get_ident(), long=True) != main
