@@ -115,10 +115,13 @@ def count_drafts(server: Server) -> int:
 
 
 def cut_off(standby: Server) -> None:
-    """Let a standby receive nothing any more."""
+    """Let a standby receive nothing any more, and have all that it has received."""
     standby.execute("ALTER SYSTEM SET primary_conninfo = ''")
     standby.execute("SELECT pg_reload_conf()")
     wait_until(lambda: standby.execute("SELECT count(*) FROM pg_stat_wal_receiver") == [(0,)])
+    # There is nothing left to replay: it looks for more from time to time.
+    state = "SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'"
+    wait_until(lambda: standby.execute(state) == [("RecoveryRetrieveRetryInterval",)])
 
 
 def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
@@ -179,6 +182,7 @@ def test_a_check_warns_of_standbys_that_may_be_behind() -> None:
 
     alone = of_standbys()
     standby = start_standby(primary)
+    wait_until(lambda: primary.execute("SELECT state FROM pg_stat_replication") == [("streaming",)])
     asynchronous = of_standbys()
     primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
     primary.execute("SELECT pg_reload_conf()")

@@ -184,7 +184,7 @@ def test_without_one_a_daemon_polls_and_says_why(bouncer: Bouncer, caplog: pytes
     async def poll() -> None:
         before = await store.change_token()
         await store.put_scenario(replace(FIRST, id="polled"))
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         while await store.change_token() == before:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
@@ -281,7 +281,7 @@ def test_a_server_that_is_away_is_told_within_seconds(bouncer: Bouncer) -> None:
         bouncer.server.start()
 
     assert told[0] == says("available", port=bouncer.port)
-    assert took < 8
+    assert took < 20
 
     def is_back() -> bool:
         try:

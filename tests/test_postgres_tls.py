@@ -15,6 +15,7 @@ from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
+from tests.daemons import wait_until
 from tests.messages import says
 from tests.postgres import RUNTIME, Server, start_server
 from tests.runner import finish as run
@@ -106,6 +107,8 @@ def server(files: Path) -> Iterator[Server]:
     ):
         server.execute(f"ALTER SYSTEM SET {setting}")
     server.execute("SELECT pg_reload_conf()")
+    # It reads them a moment later.
+    wait_until(lambda: server.execute("SHOW ssl") == [("on",)])
     yield server
     server.remove()
 
