@@ -20,9 +20,11 @@ _PATIENCE = 5.0
 class Client:
     """Asks one of several daemons after the other until one has acknowledged."""
 
-    def __init__(self, ports: Sequence[int]) -> None:
-        #: Those that it asks, in turn.
-        self.ports = list(ports)
+    def __init__(self, ports: Sequence[int], *, patience: float = _PATIENCE) -> None:
+        self._ports = list(ports)
+        self._patience = patience
+        #: Held while one of them is asked.
+        self._turn = threading.Lock()
         #: How often an answer said that the store is away, and how often there was none.
         self.refused = self.unreached = 0
         #: Seconds until a daemon said that the store is away.
@@ -31,25 +33,40 @@ class Client:
     def ask(self, path: str, fields: Any) -> Any:
         """Return the acknowledged answer."""
         while True:
-            self.ports.append(port := self.ports.pop(0))
             begun = time.monotonic()
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
             try:
-                connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
-                answer = connection.getresponse()
-                body = json.loads(answer.read())
+                with self._turn:
+                    self._ports.append(port := self._ports.pop(0))
+                    status, headers, body = self._ask(port, path, fields)
             except UNREACHED:
                 self.unreached += 1
                 time.sleep(0.1)
                 continue
-            finally:
-                connection.close()
-            if answer.status == 200:
+            if status == 200:
                 return body
-            assert answer.status == 503, (path, answer.status, body)
+            assert status == 503, (path, status, body)
             self.refused += 1
             self.refusals.append(time.monotonic() - begun)
-            time.sleep(float(answer.headers["Retry-After"]))
+            time.sleep(float(headers["Retry-After"]))
+
+    def _ask(self, port: int, path: str, fields: Any) -> tuple[int, http.client.HTTPMessage, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=self._patience)
+        try:
+            connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def add(self, port: int) -> None:
+        """Ask the daemon on *port* too from now on."""
+        with self._turn:
+            self._ports.append(port)
+
+    def leave(self, port: int) -> None:
+        """Ask the daemon on *port* no more; what it was asked is answered."""
+        with self._turn:
+            self._ports.remove(port)
 
     def create(self, *nodes: dict[str, Any], number: int) -> str:
         edges = [{"id": "e", "source": nodes[0]["id"], "target": each["id"]} for each in nodes[1:]]

@@ -39,8 +39,8 @@ def killable_server() -> Iterator[tuple[postgres.Server, str]]:
 class Load:
     """Jobs that run again and again, and clients that create and start more of them all the time."""
 
-    def __init__(self, apis: Sequence[Member]) -> None:
-        self.client = Client([api.port for api in apis])
+    def __init__(self, apis: Sequence[Member], **client: float) -> None:
+        self.client = Client([api.port for api in apis], **client)
         #: Each acknowledged job.
         self.repeated: list[str] = []
         self.once: list[str] = []
@@ -88,9 +88,9 @@ def wait_for_daemons(members: Sequence[Member]) -> None:
 
 
 def wait_until_all_ran(
-    url: str, jobs: Sequence[str], *, longest: float, meanwhile: Callable[[], None] = lambda: None
+    url: str, load: Load, *, longest: float, meanwhile: Callable[[], None] = lambda: None
 ) -> float:
-    """Wait until each job has run after this call, and return how long that took."""
+    """Wait until each job has run, and each repeated one after this call; return how long that took."""
     begun, since = time.monotonic(), time.time_ns()
     with psycopg.connect(url, options="-c search_path=scenarioctl", autocommit=True) as connection:
         while True:
@@ -99,8 +99,9 @@ def wait_until_all_ran(
             left = connection.execute(
                 "SELECT j.id, j.state, j.due, j.owner, j.epoch, j.leg, j.rung, p.status, p.worker_id FROM jobs j"
                 " LEFT JOIN procrastinate_jobs p ON p.args->>'job' = j.id AND (p.args->>'leg')::bigint = j.leg"
-                " WHERE j.id = ANY(%s) AND coalesce(j.last_finished, 0) < %s ORDER BY j.due",
-                (list(jobs), since),
+                " WHERE j.id = ANY(%s) AND coalesce(j.last_finished, 0) < %s"
+                " OR j.id = ANY(%s) AND j.last_finished IS NULL ORDER BY j.due",
+                (load.repeated, since, load.once),
             ).fetchall()
             if not left:
                 return time.monotonic() - begun

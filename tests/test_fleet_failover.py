@@ -63,7 +63,7 @@ def fail_over(folder: Path, size: Size) -> None:
             read = drafts_of(primary)
             primary.stop()
             standby.promote()
-            wait_until_all_ran(standby.url("fleet"), load.repeated, longest=60)
+            wait_until_all_ran(standby.url("fleet"), load, longest=120)
             assert stop(members) == [0] * len(members)
 
             found = check(standby.url("fleet"), load, size.every)

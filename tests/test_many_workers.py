@@ -6,6 +6,7 @@ Each run is kept once, and nothing is lost.
 import signal
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,8 +111,7 @@ def trouble(folder: Path, size: Size) -> None:
             fleet.on_kill = takeovers.killed
             # The jobs so far are new.
             time.sleep(1)
-            calm = [(time.time(), time.time() + size.quiet)]
-            time.sleep(size.quiet)
+            calm = [be_calm(streams, size.quiet)]
             for _ in range(size.kills):
                 before = len(takeovers.seconds)
                 # Its legs may end just before.
@@ -133,14 +133,13 @@ def trouble(folder: Path, size: Size) -> None:
             fleet.mend(everything=True)
             load.end()
             settled = wait_until_all_ran(
-                server.url("fleet"), load.repeated, longest=6 * fleet.lease, meanwhile=fleet.mend
+                server.url("fleet"), load, longest=6 * fleet.lease + 60, meanwhile=fleet.mend
             )
             wait_for_daemons(fleet.members)
-            calm.append((time.time(), time.time() + size.quiet))
-            time.sleep(size.quiet)
+            calm.append(be_calm(streams, size.quiet))
             # Whoever takes a run over may be hit as well.
+            wait_until(lambda: not takeovers.waiting)
             disturbed = [seconds for _, seconds in takeovers.seconds][len(undisturbed) :]
-            assert takeovers.waiting == 0
             assert stop(fleet.workers) == [0] * WORKERS
             for stream in streams:
                 check_stream(server.url("fleet"), stream)
@@ -181,6 +180,14 @@ def trouble(folder: Path, size: Size) -> None:
                 stream.close()
             takeovers.close()
             fleet.close()
+
+
+def be_calm(streams: Sequence[Stream], seconds: float) -> tuple[float, float]:
+    """Do nothing for so many seconds, and until each stream has shown a line; return begin and end."""
+    begin = time.time()
+    time.sleep(seconds)
+    wait_until(lambda: all(stream.between(begin, time.time()) for stream in streams))
+    return begin, time.time()
 
 
 def check_stream(url: str, stream: Stream) -> None:

@@ -71,7 +71,7 @@ def upgrade(folder: Path, size: Size) -> list[str]:
         members = old = start(folder / "old", url, roles)
         try:
             wait_for_daemons(old)
-            load = Load([old[0]])
+            load = Load([old[0]], patience=PATIENCE)
             load.begin(size.jobs, EVERY)
 
             # A newer daemon waits for the migration.
@@ -88,9 +88,9 @@ def upgrade(folder: Path, size: Size) -> list[str]:
             new = start(folder / "new", url, roles, migrations=NEWER)
             members = [*members, *new]
             wait_for_daemons(members)
-            load.client.ports.append(new[0].port)
+            load.client.add(new[0].port)
             time.sleep(size.stage)
-            load.client.ports.remove(old[0].port)
+            load.client.leave(old[0].port)
             assert set(stop([*old, *late])) == {0}
 
             time.sleep(size.stage)
@@ -101,7 +101,7 @@ def upgrade(folder: Path, size: Size) -> list[str]:
 
             time.sleep(size.stage)
             load.end()
-            settled = wait_until_all_ran(owner, load.repeated, longest=6 * LEASE)
+            settled = wait_until_all_ran(owner, load, longest=60)
             assert set(stop(new)) == {0}
             found = check(owner, load, EVERY)
             print(f"\nupgrade: {found}, {len(load.once)} created and started, settled in {settled:.1f} s")
