@@ -14,7 +14,6 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_duration
 from scenarioctl.stores import open_store
+from tests.daemons import PATIENCE, wait_until
 from tests.runner import finish
 from tests.slow_server import TARGETS, slow_step
 from tests.test_jobs import REMARK, application, diagram, node
@@ -112,7 +112,7 @@ class Daemon:
         request = urllib.request.Request(
             f"{self.url}/saveUrl", data=body, headers={"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             id: str = json.load(answer)["shortUrl"]
             return id
 
@@ -215,13 +215,6 @@ def runs_of(path: Path) -> set[str]:
         return {job for (job,) in database.execute("SELECT DISTINCT job FROM runs")}
 
 
-def wait_until(condition: Callable[[], bool], *, patience: float = 20) -> None:
-    end = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.one_python
 def test_a_daemon_that_is_killed_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path, jobs=20, kills=3, longest=0.5)
@@ -271,16 +264,18 @@ def freeze(folder: Path, *, jobs: int, lease: float, frozen: float, times: int) 
     workers = [start_worker(path, lease) for _ in range(2)]
     try:
         for round in range(times):
-            time.sleep(0.4)
             victim = workers[round % 2]
             wait_until(lambda victim=victim: stop_in_the_middle(victim, path))  # type: ignore[misc]
             witness.look()
             before = len(witness.entries)
             time.sleep(frozen)
-            witness.look()
-            # The other has taken over, those in the frozen one's hands too.
-            assert len(witness.entries) > before
-            assert {entry.job for entry in witness.entries[before:]} == set(ids)
+
+            def is_taken_over(before: int = before) -> bool:
+                witness.look()
+                return {entry.job for entry in witness.entries[before:]} == set(ids)
+
+            # The other takes over, those in the frozen one's hands too.
+            wait_until(is_taken_over)
             victim.send_signal(signal.SIGCONT)
         time.sleep(0.5)
         told = []
@@ -319,7 +314,8 @@ def test_a_worker_that_was_frozen_for_thirty_seconds_duplicates_nothing(tmp_path
 def test_a_thousand_jobs_that_are_due_at_once_run_at_once(tmp_path: Path) -> None:
     figures = asyncio.run(run_jobs(tmp_path / "s.db", 1000, 0.0))
 
-    assert figures["late_max"] < 20
+    # Not one after the other, and each by another lease.
+    assert figures["late_max"] < 60
 
 
 @pytest.mark.soak

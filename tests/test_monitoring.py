@@ -75,13 +75,16 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[st
 
 
 def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
-    """Return the metrics once a run is kept and the daemon listens."""
+    """Return the metrics once a run is kept, the daemon listens, and the figures tell of both."""
     with closing(http.client.HTTPConnection("127.0.0.1", running.port(), timeout=10)) as stream:
         stream.request("GET", "/job/events")
         stream.getresponse().readline()
         samples = scrape(running.ask("/metrics", as_json=False)[1])
-    ran = samples["scenarioctl_runs_total"][("executed",)]
-    return samples if ran and samples.get("scenarioctl_store_listener_up") == {(): 1} else None
+    has_run = samples["scenarioctl_runs_total"][("executed",)] == 1
+    listens = samples.get("scenarioctl_store_listener_up") == {(): 1}
+    # They are those of an earlier scrape if the store was slow.
+    is_told = samples["scenarioctl_workers"] == {(): 1} and samples["scenarioctl_jobs"][("running",)] == 1
+    return samples if has_run and listens and is_told else None
 
 
 @pytest.fixture
@@ -131,7 +134,11 @@ class TestMetrics:
         assert plain["scenarioctl_store_server_connections_max"] == int(limit)
         assert 2 < plain["scenarioctl_store_server_connections"] < int(limit)
 
-    def test_failures_of_the_store_are_counted_while_it_is_away(self, tmp_path: Path) -> None:
+    def test_failures_of_the_store_are_counted_while_it_is_away(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # A scrape waits until its own failure is counted.
+        monkeypatch.setattr(server_metrics, "_PATIENCE", 30.0)
         server = start_server()
         url = server.create_database("away")
         run(create_store(url, grant=RUNTIME))
@@ -161,17 +168,18 @@ class TestMetrics:
         assert before.keys() <= later.keys()
         buckets, count = later["scenarioctl_store_seconds_bucket"], later["scenarioctl_store_seconds_count"]
         assert count[()] == buckets[("+Inf",)] >= buckets[("0.25",)] + 5
-        assert before["scenarioctl_store_seconds_bucket"][("0.25",)] >= 5
+        assert before["scenarioctl_store_seconds_count"][()] >= 5
 
     def test_a_store_that_answers_nothing_is_away_and_its_figures_stay_with_their_age(
         self, far: tuple[Serving, Proxy], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         serving, proxy = far
         monkeypatch.setattr(server_metrics, "_PATIENCE", 0.1)
-        monkeypatch.setattr(server_metrics, "_SILENCE", 1.0)
+        monkeypatch.setattr(server_metrics, "_SILENCE", 60.0)
         before = scrape(serving.get("/metrics").body)
         proxy.cut(60)
         slow = scrape(serving.get("/metrics").body)
+        monkeypatch.setattr(server_metrics, "_SILENCE", 1.0)
         away = wait_until(lambda: _away(serving))
         proxy.mend(lost=False)
         # It is up with its first answer; the figures come with the last of several.
@@ -200,20 +208,24 @@ class TestMetrics:
     def test_requests_that_wait_for_a_connection_are_counted(
         self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connections, "_BUSY_SECONDS", 1.0)
-
-        async def hold(connection: Connection) -> None:
-            await connection.execute("SELECT pg_sleep(1.5)")
-
         async def crowd() -> tuple[Any, Any]:
+            held, let_go = asyncio.Semaphore(0), asyncio.Event()
+
+            async def hold(connection: Connection) -> None:
+                held.release()
+                await let_go.wait()
+
             await store.count_scenarios()
             holding = [asyncio.create_task(store._read(hold)) for _ in range(2)]
-            await asyncio.sleep(0.3)
+            for _ in holding:
+                await held.acquire()
+            monkeypatch.setattr(connections, "_BUSY_SECONDS", 1.0)
             waiting = asyncio.create_task(store.count_scenarios())
-            await asyncio.sleep(0.2)
-            usage = store.usage()
+            while not (usage := store.usage()).pool or not usage.pool.waiting:
+                await asyncio.sleep(0.01)
             with pytest.raises(StoreBusy):
                 await waiting
+            let_go.set()
             await asyncio.gather(*holding)
             return usage, store.usage()
 
