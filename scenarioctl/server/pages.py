@@ -139,6 +139,7 @@ class _Description:
         self._context = context
         self._served = served
         self._written: tuple[bytes, bytes] | None = None
+        self._turn = asyncio.Lock()
 
     async def document(self, _: ServerContext) -> tuple[bytes, str]:
         return (await self._read())[0], JSON
@@ -147,8 +148,10 @@ class _Description:
         return (await self._read())[1], "text/html; charset=utf-8"
 
     async def _read(self) -> tuple[bytes, bytes]:
-        if self._written is None:
-            self._written = await self._context.app.aside(self._write)
+        # Many who ask first wait for the same one.
+        async with self._turn:
+            if self._written is None:
+                self._written = await self._context.app.aside(self._write)
         return self._written
 
     def _write(self) -> tuple[bytes, bytes]:
