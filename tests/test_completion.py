@@ -67,7 +67,8 @@ def test_names_and_the_newest_scenario_are_offered(scenarioctl: Run) -> None:
 
     for line, state in (("info ", ""), ("job status ", "running, ")):
         assert [(each.value, each.help) for each in tab(f"{line}")] == [(id, f"{state}Monthly rent")]
-        assert [(each.value, each.help) for each in tab(f"{line}Mon")] == [
+        # No other id begins with all of it.
+        assert [(each.value, each.help) for each in tab(f"{line}Monthly")] == [
             ("Monthly rent", f"{state}{id}, polkadot > Remark")
         ]
         assert values(f"{line}@l") == ["@last"]

@@ -32,9 +32,10 @@ FOLDER = DATA / "transcripts"
 
 #: Where an id stands that was not shown before.
 _IDS = (
-    re.compile(r"^Created ([A-Za-z0-9_-]{9}): ", re.MULTILINE),
-    re.compile(r"^(?=\S*[0-9A-Z])([A-Za-z0-9_-]{9})$", re.MULTILINE),
-    re.compile(r'"id": "([A-Za-z0-9_-]{9})"'),
+    re.compile(r"^Created ([A-Za-z0-9]{9}): ", re.MULTILINE),
+    # Also one that looks like a word.
+    re.compile(r"^([A-Za-z0-9]{9})$", re.MULTILINE),
+    re.compile(r'"id": "([A-Za-z0-9]{9})"'),
 )
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "yyyy-mm-dd hh:mm:ss"),
