@@ -7,6 +7,8 @@ from typing import Self
 
 from aiohttp import web
 
+from tests.daemons import PATIENCE
+
 
 class Server:
     """Started by `with`; `url` tells where it listens."""
@@ -19,7 +21,7 @@ class Server:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._started.wait(60):
+        if not self._started.wait(PATIENCE):
             raise RuntimeError("the server did not start")
         return self
 
@@ -27,7 +29,7 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(60)
+        self._thread.join(PATIENCE)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

@@ -13,9 +13,10 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.daemons import PATIENCE
+
 #: Of the example of the standard: https://github.com/standard-webhooks/standard-webhooks
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-_PATIENCE = 60.0
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, secret: str = SECRET) -> bool:
@@ -66,7 +67,7 @@ class Receiver:
 
     async def has(self, count: int) -> list[Received]:
         """Wait until so many have come."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while len(self.received) < count:
             assert time.monotonic() < deadline, f"{len(self.received)} of {count} came"
             await asyncio.sleep(0.01)

@@ -20,10 +20,9 @@ from scenarioctl.server.daemon import ROLES
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import open_listeners
 from scenarioctl.server.servers import HttpServers, build_servers
+from tests.daemons import PATIENCE
 
 T = TypeVar("T")
-#: Seconds that anything may take on a machine that is busy with other tests.
-_PATIENCE = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,7 @@ class Serving:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._started.wait(_PATIENCE) or self._failure is not None:
+        if not self._started.wait(PATIENCE) or self._failure is not None:
             raise RuntimeError("the servers did not start") from self._failure
         return self
 
@@ -90,13 +89,13 @@ class Serving:
     def stop(self) -> None:
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ending.set)
-            self._thread.join(_PATIENCE)
+            self._thread.join(PATIENCE)
         if self._failure is not None:
             raise RuntimeError("the servers failed") from self._failure
 
     def wait_for(self, work: Callable[[Application], Any]) -> Any:
         """Return what the coroutine *work* gives on the servers' loop."""
-        return asyncio.run_coroutine_threadsafe(work(self.app), self._loop).result(_PATIENCE)
+        return asyncio.run_coroutine_threadsafe(work(self.app), self._loop).result(PATIENCE)
 
     def get(self, path: str, *, port: int = 0, **headers: str) -> Reply:
         return self.send("GET", path, None, headers, port=port)
@@ -116,7 +115,7 @@ class Serving:
         port: int = 0,
     ) -> Reply:
         connection = http.client.HTTPConnection(
-            "127.0.0.1", port or self.api or self.worker, timeout=_PATIENCE
+            "127.0.0.1", port or self.api or self.worker, timeout=PATIENCE
         )
         try:
             connection.request(

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import BOB
+from tests.daemons import PATIENCE
 from tests.test_cli import PROGRAM, environment
-
-SECONDS = 30.0
 
 
 class Dialogue:
@@ -35,7 +34,7 @@ class Dialogue:
 
     def read_until(self, text: str) -> None:
         """Read until *text* has come behind what was waited for before, or, of an empty one, to the end."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not text or text not in self.seen[self._read :]:
             left = deadline - time.monotonic()
             ready = left > 0 and select.select([self._ours], [], [], left)[0]
@@ -57,11 +56,11 @@ class Dialogue:
     def end(self) -> int:
         """Read the rest, and return the exit code."""
         self.read_until("")
-        return self._process.wait(SECONDS)
+        return self._process.wait(PATIENCE)
 
     def close(self) -> None:
         self._process.kill()
-        self._process.wait(SECONDS)
+        self._process.wait(PATIENCE)
         os.close(self._ours)
 
 

@@ -36,6 +36,7 @@ from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 from scenarioctl.render.text import ascii_only, draw_text, width_of
 from scenarioctl.render.text_metrics import measure
 from tests.conftest import DATA, ROOT, SHARED, Run
+from tests.daemons import PATIENCE
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
 from tests.messages import Says, raises, says
 from tests.runner import finish
@@ -169,12 +170,13 @@ def test_a_png_is_bounded_by_its_pixels_times_its_cards_and_edges(app: Applicati
 
 
 def test_a_picture_that_takes_too_long_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raster, "PATIENCE", 0.001)
+    # No program is done by then, however late it is looked for.
+    monkeypatch.setattr(raster, "PATIENCE", 1e-9)
 
     with pytest.raises(NotReady) as refused:
         raster.rasterize("<svg/>", 1000, pixels=raster.SOON + 1, served=True)
 
-    assert str(refused.value) == says("1000", "0.001 s", "svg")
+    assert str(refused.value) == says("1000", "1e-09 s", "svg")
     assert refused.value.details == {"retry_after": 10}
 
 
@@ -577,7 +579,7 @@ def run_on_terminal(line: list[str], home: Path, **variables: str) -> str:
             written += part
             if not part:
                 break
-        assert program.wait(20) == 0, written
+        assert program.wait(PATIENCE) == 0, written
     os.close(controller)
     return written.decode().replace("\r\n", "\n")
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.canned import answers
 from tests.conftest import BOB, ROOT, without_echo
+from tests.daemons import PATIENCE
 from tests.messages import says
 from tests.node import Node
 
@@ -214,7 +215,7 @@ def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str,
         )
         for line in lines
     ]
-    ended = [process.communicate(timeout=60) for process in running]
+    ended = [process.communicate(timeout=PATIENCE) for process in running]
     return [
         (out, without_echo(err), process.returncode)
         for (out, err), process in zip(ended, running, strict=True)
@@ -292,7 +293,7 @@ def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -
 
     process.send_signal(signal.SIGINT)
     os.close(writer)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
 
     assert (out, err, process.returncode) == ("", "\n", 130)
     assert run(tmp_path, "scenario", "list") == ""

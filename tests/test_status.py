@@ -23,7 +23,7 @@ from scenarioctl.operations.stores import CheckStore, check_store
 from scenarioctl.server import streams
 from scenarioctl.stores import create_store
 from tests.conftest import Run
-from tests.daemons import wait_until
+from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
 from tests.network import FakeNetwork
 from tests.serving import Serving
@@ -73,8 +73,8 @@ async def test_each_worker_has_a_row(tmp_path: Path) -> None:
 
     async with opened(tmp_path) as app:
         offset = round(-0.4 * SECOND)
-        await app.store.renew_lease(owner, lease=10 * SECOND, version="1.2.3", offset=offset)
-        await app.store.renew_lease("of an older version", lease=10 * SECOND)
+        await app.store.renew_lease(owner, lease=600 * SECOND, version="1.2.3", offset=offset)
+        await app.store.renew_lease("of an older version", lease=600 * SECOND)
         id = await remark(app)
         await start_job(app, StartJob(id=id))
         await app.store.begin_leg(id, leg=1, owner=owner)
@@ -306,7 +306,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]
 
 def next_status(stream: Stream, happens: Any) -> Any:
     """Return the next status of which *happens* is true."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         found = stream.block()
         if found.get("event") == "status" and happens(said := json.loads(found["data"])):
@@ -380,7 +380,7 @@ def test_no_chain_is_asked_any_more_once_nobody_listens(
         while stream.block().get("event") != "chains":
             pass
         still = list(ended)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not ended and time.monotonic() < deadline:
         served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
         time.sleep(0.1)

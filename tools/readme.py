@@ -62,7 +62,7 @@ def play(text: str) -> Iterator[str]:
             cwd=home,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
     outputs = iter(done.stdout.split(f"{END}\n"))
