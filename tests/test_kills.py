@@ -98,8 +98,8 @@ class Daemon:
 
     def end(self, number: int) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(30)
-        self._reader.join(10)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         assert self.process.stderr is not None
         self.process.stderr.close()
         return code
@@ -284,7 +284,7 @@ def freeze(folder: Path, *, jobs: int, lease: float, frozen: float, times: int) 
         for worker in workers:
             assert worker.stdout is not None
             told.append([int(word) for word in worker.stdout.read().split()])
-            assert worker.wait(20) == 0
+            assert worker.wait(PATIENCE) == 0
 
         witness.compare()
         runs = check_runs(path, ids, witness)

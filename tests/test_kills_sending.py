@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemons import Daemon, daemon
+from tests.daemons import PATIENCE, Daemon, daemon
 from tests.messages import says
 from tests.node import Node, Silent
 from tests.test_broadcast import GOOD, HASH, NUMBER
@@ -71,9 +71,9 @@ def test_a_daemon_that_is_killed_while_it_sends_leaves_that_it_may_have_been_sen
     first = desk.start()
     sending = threading.Thread(target=lambda: _ignore(lambda: broadcast(first)), daemon=True)
     sending.start()
-    assert reached.wait(20)
+    assert reached.wait(PATIENCE)
     first.end(signal.SIGKILL)
-    sending.join(20)
+    sending.join(PATIENCE)
 
     desk.node.answers["author_submitExtrinsic"] = HASH
     again = desk.start()

@@ -24,7 +24,7 @@ from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import ROOT
-from tests.daemons import Daemon, daemon, wait_until
+from tests.daemons import PATIENCE, Daemon, daemon, wait_until
 from tests.fleet import Proxy
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
@@ -76,7 +76,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[st
 
 def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
     """Return the metrics once a run is kept, the daemon listens, and the figures tell of both."""
-    with closing(http.client.HTTPConnection("127.0.0.1", running.port(), timeout=10)) as stream:
+    with closing(http.client.HTTPConnection("127.0.0.1", running.port(), timeout=PATIENCE)) as stream:
         stream.request("GET", "/job/events")
         stream.getresponse().readline()
         samples = scrape(running.ask("/metrics", as_json=False)[1])

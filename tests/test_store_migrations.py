@@ -25,7 +25,7 @@ from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
-from tests.daemons import wait_until
+from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
 from tests.runner import finish as run
@@ -183,6 +183,8 @@ class TestOurs:
     ) -> None:
         monkeypatch.setattr(administration, "_LOCK_TIMEOUT", "20ms")
         monkeypatch.setattr(administration, "_RETRY_PAUSE", 0.02)
+        # However long the others take below.
+        monkeypatch.setattr(administration, "_ATTEMPTS", 10_000)
         older = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME)))
         run(older.count_scenarios())
 
@@ -193,8 +195,8 @@ class TestOurs:
                 await asyncio.sleep(0.2)
                 assert not migrated.done()
                 # Others don't wait behind it.
-                assert await asyncio.wait_for(older.count_scenarios(), 5) == 0
-                await asyncio.wait_for(older.put_scenario(FIRST), 5)
+                assert await asyncio.wait_for(older.count_scenarios(), PATIENCE) == 0
+                await asyncio.wait_for(older.put_scenario(FIRST), PATIENCE)
             return await migrated
 
         with program_with(ADD, monkeypatch=monkeypatch):
@@ -271,7 +273,7 @@ class TestIndexes:
                 await other.execute("LOCK TABLE scenarioctl.scenarios IN ROW EXCLUSIVE MODE")
                 migrated = asyncio.create_task(migrate_store(url))
                 await asyncio.sleep(0.3)
-                await asyncio.wait_for(store.put_scenario(FIRST), 5)
+                await asyncio.wait_for(store.put_scenario(FIRST), PATIENCE)
                 assert not migrated.done()
             return await migrated
 
