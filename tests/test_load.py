@@ -26,10 +26,11 @@ pytestmark = pytest.mark.acceptance
 
 Tell = Callable[[str], None]
 
-#: Megabytes by which a daemon may be larger after its requests than after the first tenth of them.
-GROWTH = 8
-#: Megabytes that an idle daemon may take.
-IDLE = 120
+#: Megabytes by which a daemon may be larger after its requests than after the first tenth of them: it is 4 to 6, by how its
+#: threads take turns.
+GROWTH = 12
+#: Megabytes that an idle daemon may take: it is 111 to 113, and more with threads for more processors.
+IDLE = 130
 CONNECTIONS = 32
 #: Files that a daemon may open once it has work, most of them for long reads.  A leak leaves one for each connection.
 OPENED = CONNECTIONS // 2
