@@ -18,6 +18,8 @@ from tests.node import Node
 #: The best block of each chain.
 HEAD = block_hash(100)
 CHAINS = ("polkadot", "assetHub", "hydraDx")
+#: Where nobody listens.
+CLOSED = "ws://127.0.0.1:1/"
 ITEM_COMPLETED = {"Utility": "ItemCompleted"}
 #: What the storage map `ForeignAssets.Asset` has for an asset.
 FOREIGN_ASSET = {
@@ -132,7 +134,10 @@ class FakeChain:
 
 
 class FakeNetwork:
-    """polkadot, assetHub and hydraDx, or other built-in chains; `config` is a config.toml that points at them."""
+    """polkadot, assetHub and hydraDx, or other built-in chains; `config` is a config.toml that points at them.
+
+    All other chains are where nobody listens: a test that asks every chain goes no further than this machine.
+    """
 
     def __init__(self, folder: Path, names: tuple[str, ...] = CHAINS) -> None:
         self.chains = {name: FakeChain(name) for name in names}
@@ -154,10 +159,11 @@ class FakeNetwork:
         self._stack.close()
 
     def write(self, chains: Mapping[str, Any]) -> None:
+        others = {chain.name: {"endpoints": [CLOSED]} for chain in Registry().all() if chain.endpoints}
         document = {
             "store": str(self.config.with_name("scenarios.db")),
             "cache": str(self.config.with_name("cache")),
-            "chains": dict(chains),
+            "chains": others | dict(chains),
         }
         self.config.write_text(tomli_w.dumps(document))
 
@@ -166,7 +172,7 @@ class FakeNetwork:
         self.write(
             {
                 other: {
-                    "endpoints": ["ws://127.0.0.1:1/" if other == name else chain.node.url],
+                    "endpoints": [CLOSED if other == name else chain.node.url],
                     "trusted": True,
                 }
                 for other, chain in self.chains.items()
