@@ -15,7 +15,7 @@ session = requests.Session()
 
 
 def post(path: str, body: Any) -> Any:
-    response = session.post(worker + path, json=body, timeout=20)
+    response = session.post(worker + path, json=body, timeout=60)
     response.raise_for_status()
     return response.json()
 
@@ -24,7 +24,7 @@ saved = post("/saveUrl", {"url": sys.stdin.read()})
 scenario = saved["shortUrl"]
 started = post("/job/start", {"id": scenario, "every": "1s"})
 log: list[str] = []
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 60
 while log.count("workload executed") < runs and time.monotonic() < deadline:
     time.sleep(0.1)
     answer = post("/scenario/worker/logs", {"id": scenario})

@@ -17,6 +17,7 @@ import pytest
 import requests
 
 from tests.conftest import BOB, BOB_HEX, DATA
+from tests.daemons import PATIENCE
 
 pytestmark = pytest.mark.acceptance
 
@@ -52,7 +53,11 @@ def daemon() -> Iterator[Daemon]:
             stderr=subprocess.PIPE,
             text=True,
             cwd=home,
-            env={"HOME": home, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+            env={
+                **{name: os.environ[name] for name in ("PATH", "PYTHONPATH")},
+                "HOME": home,
+                "LANG": "C.UTF-8",
+            },
         )
         assert process.stderr is not None
         found: dict[str, str] = {}
@@ -68,7 +73,7 @@ def daemon() -> Iterator[Daemon]:
             yield Daemon(api=found["scenario API"], worker=found["job worker"])
         finally:
             process.terminate()
-            _, rest = process.communicate(timeout=20)
+            _, rest = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, "".join(said) + rest
 
 
@@ -81,7 +86,11 @@ def node(tmp_path: Path, script: str, *arguments: str, stdin: str = "") -> Any:
     shutil.copy(HERE / script, tmp_path)
     (tmp_path / "node_modules").symlink_to(Path(PACKAGES) / "node_modules")
     done = subprocess.run(
-        ["node", str(tmp_path / script), *arguments], input=stdin, capture_output=True, text=True, timeout=60
+        ["node", str(tmp_path / script), *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -135,7 +144,7 @@ def editor_diagram() -> dict[str, Any]:
 
 
 def post(url: str, body: dict[str, Any]) -> Any:
-    response = requests.post(url, json=body, timeout=20)
+    response = requests.post(url, json=body, timeout=PATIENCE)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -156,7 +165,7 @@ def test_the_editors_own_share_strings_are_saved_and_given_back(daemon: Daemon, 
 
 def test_a_script_saves_starts_follows_and_stops_a_job_on_the_workers_port(daemon: Daemon) -> None:
     share = requests.get(
-        f"{daemon.api}/api/template/getUrl/{_save(daemon, editor_diagram())}", timeout=20
+        f"{daemon.api}/api/template/getUrl/{_save(daemon, editor_diagram())}", timeout=PATIENCE
     ).json()["longUrl"]
 
     done = subprocess.run(
@@ -164,7 +173,7 @@ def test_a_script_saves_starts_follows_and_stops_a_job_on_the_workers_port(daemo
         input=share,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=4 * PATIENCE,
     )
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -219,7 +228,7 @@ def test_polkadot_js_reads_every_transaction_of_a_mempool(daemon: Daemon, tmp_pa
     flow = json.dumps({"name": "one of each", "steps": steps})
     id = post(f"{daemon.api}/api/create/flow", {"flow": flow, "syntax": "json"})["result"]
     # The query fails, since this daemon asks no node; what was drafted stays.
-    run = requests.post(f"{daemon.worker}/job/run", json={"id": id}, timeout=20)
+    run = requests.post(f"{daemon.worker}/job/run", json={"id": id}, timeout=PATIENCE)
 
     read = node(
         tmp_path,

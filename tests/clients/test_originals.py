@@ -13,6 +13,7 @@ import requests
 from tests.clients.test_clients import DATE, Daemon, editor_diagram, post
 from tests.clients.test_clients import daemon as daemon
 from tests.conftest import BOB
+from tests.daemons import PATIENCE
 
 pytestmark = pytest.mark.acceptance
 
@@ -30,12 +31,12 @@ def share(diagram: dict[str, Any]) -> str:
 
 
 def axios(url: str, body: dict[str, Any]) -> requests.Response:
-    return requests.post(url, data=json.dumps(body, separators=(",", ":")), headers=AXIOS, timeout=20)
+    return requests.post(url, data=json.dumps(body, separators=(",", ":")), headers=AXIOS, timeout=PATIENCE)
 
 
 def log_of(daemon: Daemon, id: str, end: str) -> list[str]:
     """Return the job's log once it has a line *end*."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while True:
         log: list[str] = post(f"{daemon.worker}/scenario/worker/logs", {"id": id})["result"]
         if end in log or time.monotonic() > deadline:
@@ -45,17 +46,17 @@ def log_of(daemon: Daemon, id: str, end: str) -> list[str]:
 
 def test_the_python_script_saves_starts_and_reads(daemon: Daemon) -> None:
     base = daemon.worker
-    saved = requests.post(base + "/saveUrl", json={"url": share(editor_diagram())}, timeout=20)
+    saved = requests.post(base + "/saveUrl", json={"url": share(editor_diagram())}, timeout=PATIENCE)
     id = saved.json().get("shortUrl", "not found")
-    started = requests.post(base + "/job/start", json={"id": id}, timeout=20).json()
+    started = requests.post(base + "/job/start", json={"id": id}, timeout=PATIENCE).json()
     log = log_of(daemon, id, "workload executed")
-    logs = requests.post(base + "/scenario/worker/logs", json={"id": id}, timeout=20)
+    logs = requests.post(base + "/scenario/worker/logs", json={"id": id}, timeout=PATIENCE)
     # Of no described endpoint: the script prints whatever it says.
     filtered = requests.post(
-        base + "/scenario/get_filter_logs", json={"id": id, "log_type": "query"}, timeout=20
+        base + "/scenario/get_filter_logs", json={"id": id, "log_type": "query"}, timeout=PATIENCE
     )
-    mempool = requests.post(base + "/scenario/tx", json={"id": id}, timeout=20)
-    requests.post(base + "/job/stop", json={"id": id}, timeout=20)
+    mempool = requests.post(base + "/scenario/tx", json={"id": id}, timeout=PATIENCE)
+    requests.post(base + "/job/stop", json={"id": id}, timeout=PATIENCE)
 
     assert re.fullmatch("[A-Za-z0-9]{9}", id)
     assert started == {"success": True, "result": "Job started"}
@@ -98,7 +99,7 @@ def test_the_editor_saves_opens_starts_watches_and_stops(daemon: Daemon) -> None
     diagram = editor_diagram()
     saved = axios(f"{daemon.api}/api/template/saveUrl", {"url": share(diagram)}).json()
     opened = requests.get(
-        f"{daemon.api}/api/template/getUrl/{saved['shortUrl']}", headers=AXIOS, timeout=20
+        f"{daemon.api}/api/template/getUrl/{saved['shortUrl']}", headers=AXIOS, timeout=PATIENCE
     ).json()
     id = saved["shortUrl"]
     started = [axios(f"{daemon.worker}/job/start", {"id": id}).json() for _ in range(2)]
