@@ -1,6 +1,8 @@
 """What a test does in the step editor."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -62,8 +64,15 @@ def type_in(page: Page, number: int, name: str, value: str) -> None:
     element.send_keys(value)
 
 
+@contextmanager
+def typing_quickly(page: Page) -> Iterator[None]:
+    """Stop the clock of each page that is opened, by which changes that soon follow each other are undone at once."""
+    with page.with_script("{ const began = Date.now(); Date.now = () => began; }"):
+        yield
+
+
 def choose(page: Page, name: str, wanted: str, number: int = 0) -> None:
-    page.choose(box(page, number, name), wanted)
+    page.choose(lambda: box(page, number, name), wanted)
 
 
 def chord(page: Page, *keys: str) -> None:

@@ -10,9 +10,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from selenium import webdriver
-from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    InvalidElementStateException,
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -20,11 +27,23 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from tests.daemons import free_port
 from tests.network import FakeNetwork
 from tests.test_check import fill
 
-#: Seconds that a page may take for anything here; the machine may be busy.
-PATIENCE = 20
+T = TypeVar("T")
+
+#: Seconds that a page or a daemon may take for anything here; the machine may be busy.
+PATIENCE = 60
+#: Pattern of what the page says of a time in this test: a busy machine takes more than the minute of "just now".
+RECENTLY = r"(?:just now|\d+ minutes? ago)"
+#: What an element says that the page has drawn anew, moved, or hidden since it was found.
+MOVED = (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    InvalidElementStateException,
+    StaleElementReferenceException,
+)
 
 _ADDRESS = re.compile(r"scenario API on (http://\S+)")
 
@@ -36,14 +55,17 @@ class Daemon:
         self.folder = folder
         self.offline = offline
         (folder / "config.toml").write_text(config)
-        self.address = "127.0.0.1:0"
+        # It is held for a daemon that starts again.
+        self.address = f"127.0.0.1:{free_port()}"
         self.url = ""
         self.start()
 
     def start(self) -> None:
         """Start it, again where it was before."""
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("SCENARIOCTL_")
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SCENARIOCTL_", "XDG_", "NOTIFY_", "LISTEN_", "WATCHDOG_", "JOURNAL_"))
         }
         self._process = subprocess.Popen(
             [
@@ -69,7 +91,6 @@ class Daemon:
             found = _ADDRESS.search(line)
             if found:
                 self.url = found[1].rstrip("/")
-                self.address = self.url.removeprefix("http://")
                 break
         else:
             raise AssertionError(f"the daemon did not start: {''.join(said)}")
@@ -86,7 +107,7 @@ class Daemon:
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
             self._reader.join()
             assert self._process.stderr is not None
             self._process.stderr.close()
@@ -106,49 +127,73 @@ class Page:
         self.browser.get("about:blank")
         self.browser.get(self.url + path)
 
-    def wait(self, happens: Callable[[], object]) -> None:
-        WebDriverWait(self.browser, PATIENCE, poll_frequency=0.05).until(lambda _: happens())
+    def wait(self, happens: Callable[[], T | None]) -> T:
+        """Return what *happens* returns, once that is true; it is asked again if the page has changed meanwhile."""
+        waiting = WebDriverWait(self.browser, PATIENCE, poll_frequency=0.05, ignored_exceptions=MOVED)
+        found = waiting.until(lambda _: happens())
+        assert found is not None
+        return found
 
     def text(self) -> str:
-        return str(self.browser.execute_script("return document.body.innerText"))
+        return str(self.browser.execute_script("return document.body?.innerText ?? ''"))
+
+    def said(self) -> str:
+        """Return the page, and what it said last at its edge, which it shows for some seconds only."""
+        last = self.browser.execute_script("return document.getElementById('said')?.textContent ?? ''")
+        return f"{self.text()}\n{last}"
 
     def wait_for(self, *texts: str) -> None:
         """Wait until the page says each of *texts*."""
         try:
-            self.wait(lambda: all(text in self.text() for text in texts))
-        except Exception:
-            shown = self.text()
+            self.wait(lambda: all(text in shown for shown in [self.said()] for text in texts))
+        except TimeoutException:
+            shown = self.said()
             missing = [text for text in texts if text not in shown]
             raise AssertionError(f"the page does not say {missing}, but: {shown}") from None
 
+    def wait_for_match(self, pattern: str) -> re.Match[str]:
+        """Wait until the page says what *pattern* matches."""
+        return self.wait(lambda: re.search(pattern, self.text()))
+
     def find(self, selector: str) -> WebElement:
-        self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, selector))
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
+        return self.wait(lambda: self.browser.find_element(By.CSS_SELECTOR, selector))
+
+    def text_of(self, selector: str) -> str:
+        """Return the text of an element that the page may draw anew at any time."""
+        return self.wait(lambda: (self.browser.find_element(By.CSS_SELECTOR, selector).text,))[0]
+
+    def value_of(self, selector: str, name: str) -> str:
+        """Return an attribute of such an element; empty if it has none."""
+        return self.wait(
+            lambda: (self.browser.find_element(By.CSS_SELECTOR, selector).get_attribute(name) or "",)
+        )[0]
+
+    def click(self, selector: str) -> None:
+        """Click on an element, once it is shown and nothing lies over it."""
+        self.wait(lambda: self._clicked(self.browser.find_elements(By.CSS_SELECTOR, selector)[:1]))
+
+    def _clicked(self, found: list[WebElement]) -> bool:
+        element = next((each for each in found if each.is_displayed()), None)
+        if element is None or not element.is_enabled():
+            return False
+        # Not at the edge, where the page says something.
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+        return True
 
     def fill(self, name: str, value: str, *, within: str = "main") -> None:
-        box = self.find(f"{within} [name={name}]")
-        self.wait(box.is_displayed)
-        box.clear()
-        box.send_keys(value)
+        def filled() -> bool:
+            box = self.browser.find_element(By.CSS_SELECTOR, f"{within} [name={name}]")
+            box.clear()
+            box.send_keys(value)
+            return True
+
+        self.wait(filled)
 
     def press(self, label: str) -> None:
         """Press the button with that label."""
         path = f"//button[normalize-space()={label!r}]"
-
-        def pressed() -> bool:
-            try:
-                found = self.browser.find_elements(By.XPATH, path)
-                button = next((each for each in found if each.is_displayed()), None)
-                if button is None or not button.is_enabled():
-                    return False
-                self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
-                button.click()
-            except (ElementNotInteractableException, StaleElementReferenceException):
-                # The page has drawn it anew, or hidden it, meanwhile.
-                return False
-            return True
-
-        self.wait(pressed)
+        self.wait(lambda: self._clicked(self.browser.find_elements(By.XPATH, path)))
 
     def open_details(self, summary: str = "Details") -> None:
         """Open the first details whose summary says so."""
@@ -158,21 +203,24 @@ class Page:
             "arguments[0].parentElement.open = true", self.browser.find_element(By.XPATH, path)
         )
 
-    def choose(self, element: WebElement, wanted: str) -> None:
-        """Choose the option *wanted*, once the daemon has sent it."""
-        self.wait(
-            lambda: self.browser.execute_script(
-                "return [...arguments[0].options].some(option => option.value === arguments[1])",
-                element,
-                wanted,
-            )
-        )
-        Select(element).select_by_value(wanted)
+    def choose(self, place: str | Callable[[], WebElement], wanted: str) -> None:
+        """Choose the option *wanted* of the selector or the element *place*, once the daemon has sent it."""
+
+        def chosen() -> bool:
+            element = self.browser.find_element(By.CSS_SELECTOR, place) if isinstance(place, str) else place()
+            has = "return [...arguments[0].options].some(option => option.value === arguments[1])"
+            if not self.browser.execute_script(has, element, wanted):
+                return False
+            Select(element).select_by_value(wanted)
+            return True
+
+        self.wait(chosen)
 
     def answer(self, label: str) -> str:
         """Wait for a question, press the button with that label, and return what was asked."""
-        asked = self.find("dialog[open]").text
-        self.find("dialog[open]").find_element(By.XPATH, f".//button[normalize-space()={label!r}]").click()
+        asked = self.text_of("dialog[open]")
+        path = f"//dialog[@open]//button[normalize-space()={label!r}]"
+        self.wait(lambda: self._clicked(self.browser.find_elements(By.XPATH, path)))
         self.wait(lambda: not self.browser.find_elements(By.CSS_SELECTOR, "dialog"))
         return asked
 
@@ -183,10 +231,13 @@ class Page:
         """Go with the Tab key to what a screen reader calls *name*."""
         for _ in range(60):
             self.keys(Keys.TAB)
-            at = self.browser.switch_to.active_element
-            if name in (at.text, at.accessible_name):
+            if name in self.wait(self._names_of_focused):
                 return
         raise AssertionError(f"{name!r} is not reached")
+
+    def _names_of_focused(self) -> tuple[str, str]:
+        at = self.browser.switch_to.active_element
+        return at.text, at.accessible_name
 
     def drop(self, text: str, name: str = "") -> None:
         """Drop *text*, or a file of that *name* with it."""
@@ -287,7 +338,11 @@ def open_browser(folder: Path, *more: str) -> Iterator[webdriver.Chrome]:
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    # A port that selenium finds by itself may be somebody else's when the driver starts.
+    started = webdriver.Chrome(
+        options=options, service=Service(shutil.which("chromedriver"), port=free_port())
+    )
+    started.set_script_timeout(PATIENCE)
     try:
         yield started
     finally:

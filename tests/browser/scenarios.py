@@ -5,12 +5,12 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from tests.browser.page import Daemon
+from tests.browser.page import PATIENCE, Daemon
 from tests.conftest import BOB
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
-#: A step whose run fails.
-UNREACHABLE = {"type": "http", "url": "https://nowhere.invalid/", "method": "GET"}
+#: A step whose run fails, without a question to a name server.
+UNREACHABLE = {"type": "http", "url": "http://127.0.0.1:9/", "method": "GET"}
 #: What would run, were it ever taken for markup or for code.
 ATTACK = (
     '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>${constructor}javascript:window.hit=1'
@@ -22,7 +22,7 @@ def post(daemon: Daemon, path: str, fields: dict[str, Any]) -> Any:
         daemon.url + path, json.dumps(fields).encode(), {"Content-Type": "application/json"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         raise AssertionError(error.read().decode()) from None

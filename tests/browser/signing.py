@@ -15,7 +15,7 @@ def connect(page: Page, link: str) -> None:
     """Choose the first account of Talisman for the transaction of *link*."""
     page.open(f"/#/sign/?{link}")
     page.press("Connect Talisman")
-    page.find(".choice").click()
+    page.click(".choice")
 
 
 def paste_address(page: Page, link: str, address: str = ALICE) -> None:
@@ -52,7 +52,7 @@ def send(page: Page, chain: LivingChain, signed: str) -> None:
 def paste_signature(page: Page, signature: str, *, place: str = "other-signer") -> None:
     """Paste a signature where *place* has the heading."""
     page.fill("signature", signature, within=f"[aria-labelledby={place}]")
-    page.find(f"[aria-labelledby={place}] form button[type=submit]").click()
+    page.click(f"[aria-labelledby={place}] form button[type=submit]")
 
 
 def status(**more: Any) -> dict[str, Any]:

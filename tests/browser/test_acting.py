@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
-from scenarioctl.chains.registry import Registry
 from tests.browser.editor import saved, stored, type_in
-from tests.browser.page import Daemon, Page, served
+from tests.browser.page import PATIENCE, Daemon, Page, served
 from tests.browser.reading import violations
 from tests.browser.scenarios import post
 from tests.browser.signing import Started, connect, send, sign_in_wallet
@@ -43,7 +42,7 @@ REMARK = bytes.fromhex("0007" + "14" + b"hello".hex())
 
 
 def book(daemon: Daemon) -> list[dict[str, Any]]:
-    with urllib.request.urlopen(f"{daemon.url}/api/addresses", timeout=20) as found:
+    with urllib.request.urlopen(f"{daemon.url}/api/addresses", timeout=PATIENCE) as found:
         return json.load(found)["addresses"]  # type: ignore[no-any-return]
 
 
@@ -69,10 +68,6 @@ def council(browser: webdriver.Chrome, tmp_path: Path) -> Iterator[Started]:
     with FakeNetwork(tmp_path) as network:
         fill(network)
         network.chains["polkadot"].store("System", "Account", BOB_KEY, value=account(5 * DOT))
-        # All others are where nobody listens.
-        found = {chain.name: "ws://127.0.0.1:1/" for chain in Registry().all() if chain.endpoints}
-        found |= {name: chain.node.url for name, chain in network.chains.items()}
-        network.write({name: {"endpoints": [url], "trusted": True} for name, url in found.items()})
         with (
             served(browser, home, config=network.config.read_text(), offline=False) as (page, daemon),
             injected(page, wallet("talisman", alice(), second, other)),
@@ -89,8 +84,8 @@ def test_the_editor_makes_a_scenario_as_a_multisig_and_as_nobody_again(own: tupl
 
     a_council(daemon)
     page.browser.refresh()
-    page.choose(page.find("[name=acting]"), "council")
-    page.choose(page.find("[name=signer]"), f"0x{BOB_KEY.hex()}")
+    page.choose("[name=acting]", "council")
+    page.choose("[name=signer]", f"0x{BOB_KEY.hex()}")
     type_in(page, 0, "text", "hello")
     assert violations(page) == []
     page.press("Create")
@@ -104,7 +99,7 @@ def test_the_editor_makes_a_scenario_as_a_multisig_and_as_nobody_again(own: tupl
     )
 
     page.open(f"/#/edit/{scenario}")
-    page.choose(page.find("[name=acting]"), "")
+    page.choose("[name=acting]", "")
     page.press("Save")
     assert saved(page) == scenario
     page.wait(lambda: "as" not in stored(daemon, scenario))
@@ -120,7 +115,7 @@ def test_a_signatory_signs_and_somebody_else_is_told_why_not(council: Started) -
     assert choice.text.startswith(f"Savings\n{ALICE}")
     page.open_details("1 account can't sign here")
     page.wait_for("is no signatory of council (2 of ")
-    page.find(".choice").click()
+    page.click(".choice")
     page.wait_for(
         "It opens an operation of council: 1 more of its signatories must approve it", "a deposit of"
     )
@@ -165,7 +160,7 @@ def test_what_one_signatory_opened_another_runs(council: Started) -> None:
     # For whom the scenario was made, nothing is left to sign.
     page.open(f"/#/sign/?scenario={scenario}")
     page.wait_for("has approved this operation of council already")
-    page.find("a[href='#/multisig/council']").click()
+    page.click("a[href='#/multisig/council']")
     page.wait_for(
         "'hello' to the history of Polkadot",
         "Approved, 1 of 2",
@@ -184,7 +179,7 @@ def test_what_one_signatory_opened_another_runs(council: Started) -> None:
     page.wait_for("1 account can't sign here")
     page.find(".choice:not([disabled])")
     page.browser.find_elements("css selector", ".choice")[1].click()
-    page.find("article a.primary").click()
+    page.click("article a.primary")
     page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
@@ -202,7 +197,7 @@ def test_a_call_that_nobody_knows_is_approved_only_once_it_is_pasted(council: St
     opened(council, BOB_KEY, height=chain.best)
     page.open("/#/multisig/council")
     page.press("Connect Talisman")
-    page.find(".choice").click()
+    page.click(".choice")
     page.wait_for("Nobody knows what this does")
     assert not page.browser.find_elements("css selector", "article a.button")
     page.fill("calls", "0x00070c686579")
@@ -212,7 +207,7 @@ def test_a_call_that_nobody_knows_is_approved_only_once_it_is_pasted(council: St
     page.press("Read the call")
 
     page.wait_for("'hello' to the history of Polkadot")
-    page.find("article a.primary").click()
+    page.click("article a.primary")
     page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
 
 
@@ -223,9 +218,9 @@ def test_what_can_be_done_depends_on_who_approved_it(council: Started) -> None:
     opened(council, ALICE_KEY, height=chain.best)
     page.open("/#/multisig/council")
     page.press("Connect Talisman")
-    page.find(".choice").click()
+    page.click(".choice")
     page.wait_for("You have approved it. 2 more must.")
-    page.find("article a.danger").click()
+    page.click("article a.danger")
     page.wait_for("Cancels the call 0x")
     page.wait_for("min left, until block")
 
@@ -233,7 +228,7 @@ def test_what_can_be_done_depends_on_who_approved_it(council: Started) -> None:
     page.open("/#/multisig/council")
     page.fill("calls", f"0x{REMARK.hex()}")
     page.press("Read the call")
-    page.find("article a.primary").click()
+    page.click("article a.primary")
     page.wait_for("It approves an open operation of council: 1 more must approve it", "min left, until block")
 
 
@@ -254,7 +249,7 @@ def test_where_approvals_wait_is_linked_from_the_book(own: tuple[Page, Daemon]) 
     page, daemon = own
     a_council(daemon)
     page.open("/#/accounts")
-    page.find("a[href='#/multisig/council']").click()
+    page.click("a[href='#/multisig/council']")
     page.wait_for("Waiting approvals of council", "open operations can't be read offline")
     page.open("/#/multisig/Bob")
     page.wait_for("Bob is not in the address book as a multisig")
@@ -267,4 +262,4 @@ def test_a_pasted_address_of_somebody_else_is_refused_at_its_field(council: Star
     page.press("Use this account")
 
     page.wait_for("is no signatory of council")
-    assert page.find("[name=sender]").get_attribute("aria-invalid") == "true"
+    assert page.value_of("[name=sender]", "aria-invalid") == "true"

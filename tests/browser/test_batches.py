@@ -1,8 +1,10 @@
 """All transactions of a scenario signed as one, and marked as sent once that one is in a block."""
 
+import re
+
 import pytest
 
-from tests.browser.page import Daemon
+from tests.browser.page import RECENTLY, Daemon
 from tests.browser.scenarios import a_flow, post
 from tests.browser.signing import Started, send, sign_in_wallet
 from tests.browser.wallets import payload_asked_for, stubbed
@@ -26,9 +28,9 @@ def sign_all(started: Started, scenario: str) -> str:
     page, _, _, chain = started
     page.open(SCENARIO.format(scenario))
     page.wait_for("One signature for all 2: the chain does all of them, or none.")
-    page.find("a[href$='batch=all']").click()
+    page.click("a[href$='batch=all']")
     page.press("Connect Talisman")
-    page.find(".choice").click()
+    page.click(".choice")
     page.wait_for("Will succeed")
     page.wait_for("min left, until block")
     page.press("Sign with Talisman")
@@ -46,17 +48,18 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
     assert (call.pallet, call.method, len(call.args["calls"])) == ("Utility", "batch_all", 2)
     page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
     page.open(SCENARIO.format(scenario))
-    page.wait_for("Sent just now in one transaction with the others: ")
+    page.wait_for_match(f"Sent {RECENTLY} in one transaction with the others: ")
     chain.include()
     page.open(SCENARIO.format(scenario))
     page.wait_for(
         "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )
 
-    page.wait(lambda: page.find(".next .primary").text == "See what became of it")
-    assert page.text().count("Sent just now in one transaction with the others: in block 1004") == 2
+    page.wait(lambda: page.text_of(".next .primary") == "See what became of it")
+    told = re.findall(f"Sent {RECENTLY} in one transaction with the others: in block 1004", page.text())
+    assert len(told) == 2
     # Somebody who is about to sign one of them, or all of them again, is told so.
-    page.find(".transactions a.button").click()
+    page.click(".transactions a.button")
     page.wait_for(
         "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
     )
@@ -81,7 +84,7 @@ def test_a_batch_that_cannot_be_paid_as_a_whole_does_not_pass(started: Started) 
     allow_transfers(network, 3 * DOT)
     page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
     page.press("Connect Talisman")
-    page.find(".choice").click()
+    page.click(".choice")
 
     page.wait_for("Will fail")
     page.wait_for("FundsUnavailable")
@@ -97,7 +100,7 @@ def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started:
     with stubbed(page, unproven):
         page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
         page.press("Connect Talisman")
-        page.find(".choice").click()
+        page.click(".choice")
 
         page.wait_for("Couldn't be simulated")
         page.wait_for("node 2 alone is not proven: no dry run")

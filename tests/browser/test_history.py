@@ -65,13 +65,13 @@ def shown(page: Page, answer: dict[str, Any], *words: str) -> None:
 def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(page: Page) -> None:
     shown(page, ARRIVED, "Sent transaction", "From Polkadot", "To Polkadot Asset Hub")
 
-    assert page.find(".moved").text == "1 DOT"
+    assert page.text_of(".moved") == "1 DOT"
     assert [str(each.get_attribute("src")).rsplit("/", 1)[1] for each in page.browser.find_elements("css selector", ".ends img")] == [f"{each}.svg" for each in (ALICE, BOB)]  # fmt: skip
     assert [each.text for each in page.browser.find_elements("css selector", ".arrivals li")] == [
         "Polkadot: left the signer: 1.046 DOT",
         "Polkadot Asset Hub: arrived in block 77: 0.98 DOT",
     ]
-    assert page.find(".costs").text.split("\n") == ["Transaction fee", "0.016 DOT", "Delivery", "0.03 DOT", "Execution on the way", "0.02 DOT", "Total", "0.066 DOT"]  # fmt: skip
+    assert page.text_of(".costs").split("\n") == ["Transaction fee", "0.016 DOT", "Delivery", "0.03 DOT", "Execution on the way", "0.02 DOT", "Total", "0.066 DOT"]  # fmt: skip
     link = page.find("a[href^='https://polkadot.subscan.io/extrinsic/0x']")
     assert link.get_attribute("rel") == "noopener noreferrer"
     for width in (390, 1280):
@@ -132,9 +132,9 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
     page.fill("account", "nobody")
     page.wait_for("account 'nobody'")
     page.open(f"/#/create/?diagramData={scenario}")
-    page.find(f"main a[href='#/history?scenario={scenario}']").click()
+    page.click(f"main a[href='#/history?scenario={scenario}']")
     page.wait_for("1 transaction", "Show all")
-    page.find(".history a[href^='#/tx/?chain=polkadot&hash=0x']").click()
+    page.click(".history a[href^='#/tx/?chain=polkadot&hash=0x']")
     page.wait_for("Sent transaction", "It was sent to Polkadot")
 
 
@@ -151,7 +151,7 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
 
     page.open("/#/")
     page.wait_for("Signed here, not sent")
-    page.find("a[data-key^='signed 0x']").click()
+    page.click("a[data-key^='signed 0x']")
     page.wait_for("Discard the signature")
     send(page, chain, signed)
     page.wait_for("It was sent to Polkadot, and isn't in a block yet.")

@@ -92,7 +92,7 @@ def test_a_fee_asset_that_was_not_shown_is_named(started: Started) -> None:
     chain = LivingChain(network, "assetHub")
     scenario = post(daemon, "/api/create/remark", {"chain": "assetHub", "text": "hello"})["result"]
     connect(page, f"scenario={scenario}")
-    page.find(".step button.danger").click()
+    page.click(".step button.danger")
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
     changed = {**payload, **LIES["fee asset"]}

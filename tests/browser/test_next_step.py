@@ -20,7 +20,7 @@ def remarks(daemon: Daemon, count: int) -> str:
 def primary(page: Page, scenario: str, label: str) -> Any:
     """Open *scenario*, wait for a primary button with that *label*, and return it; it is the only one."""
     page.open(SCENARIO.format(scenario))
-    page.wait(lambda: page.find(".next .primary").text == label)
+    page.wait(lambda: page.text_of(".next .primary") == label)
     return page.find(".next .primary")
 
 
@@ -91,7 +91,7 @@ def test_500_steps_are_one_line_and_drawn_in_parts(page: Page, daemon: Daemon) -
         page.wait(lambda: len(page.browser.find_elements("css selector", ".picture .node")) >= 500)
         page.wait_for("Show 480 more")
 
-    assert page.find("main h1").text == "500 steps"
+    assert page.text_of("main h1") == "500 steps"
     assert page.find(".does").size["height"] < 40
     assert 0 < page.browser.execute_script("return window.most") <= 80
     assert len(page.browser.find_elements("css selector", ".transactions > li")) == 20

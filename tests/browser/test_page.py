@@ -84,7 +84,7 @@ def test_a_wrong_field_is_said_beside_the_form_and_nothing_typed_is_lost(page: P
     page.press("Create")
 
     page.wait_for("Amount 'a lot' is not a number")
-    assert page.find("[name=destination_address]").get_attribute("value") == BOB
+    assert page.value_of("[name=destination_address]", "value") == BOB
 
 
 def test_a_transfer_and_a_remark_are_created_with_forms(page: Page) -> None:
@@ -134,14 +134,16 @@ def test_more_tabs_than_a_browser_has_connections_do_not_starve_each_other(
 ) -> None:
     scenario = a_remark(daemon)
     first = page.browser.current_window_handle
+    looked_at = ""
     try:
         for _ in range(8):
             page.browser.switch_to.new_window("tab")
+            looked_at = looked_at or page.browser.current_window_handle
             page.browser.get(f"{page.url}/#/create/?diagramData={scenario}")
             page.wait_for("Sign and send")
 
         # One that is looked at again goes on where it was.
-        page.browser.switch_to.window(page.browser.window_handles[1])
+        page.browser.switch_to.window(looked_at)
         post(daemon, "/job/start", {"id": scenario, "every": "1h"})
         page.wait_for("workload executed")
         assert page.text().count("Starting worker") == 1
@@ -439,7 +441,7 @@ def wrong(page: Page) -> tuple[str, str]:
     box = page.browser.switch_to.active_element
     assert page.browser.find_elements("css selector", "[role=alert].problem") == []
     id = (box.get_attribute("aria-describedby") or "").split()[-1]
-    return box.get_attribute("name") or "", page.find(f"#{id}").text
+    return box.get_attribute("name") or "", page.text_of(f"#{id}")
 
 
 def test_an_error_is_said_at_the_field_that_it_names(page: Page, daemon: Daemon) -> None:
@@ -459,7 +461,7 @@ def test_an_error_is_said_at_the_field_that_it_names(page: Page, daemon: Daemon)
     page.wait_for("Cron '* *' is not a cron line")
     assert wrong(page)[0] == "cron"
     assert len(page.browser.find_elements("css selector", "[aria-invalid]")) == 1
-    page.find(".title summary").click()
+    page.click(".title summary")
     page.fill("tags", "-x")
     page.press("Save")
     page.wait_for("Tags '-x' is not a tag")

@@ -55,7 +55,7 @@ def test_a_line_that_was_sent_says_so_and_the_next_transaction_is_signed(started
     page.wait_for("sent: 1 payment, 1.5 DOT", "not sent: 1 payment, 1 DOT")
     assert [row[3] for row in rows(page)] == ["sent", "not sent"]
     page.wait(lambda: page.browser.find_elements("css selector", ".next a.primary[href*='node=']"))
-    assert first not in str(page.find(".next a.primary").get_attribute("href"))
+    assert first not in page.value_of(".next a.primary", "href")
 
 
 def test_the_lines_of_a_long_payout_are_drawn_when_somebody_asks(own: tuple[Page, Daemon]) -> None:

@@ -28,7 +28,7 @@ from tests.test_store_jobs import DRAFT
 pytestmark = pytest.mark.acceptance
 
 #: Milliseconds that no task of the page takes: the goal is 100, and a busy machine is slower; a page that stands still takes 10 000.
-LONGEST = 1000
+LONGEST = 3000
 
 
 def summaries(page: Page) -> list[str]:
@@ -138,11 +138,11 @@ def test_a_failed_run_is_red_and_says_why(own: tuple[Page, Daemon]) -> None:
 
     (summary,) = summaries(page)
     assert summary.startswith("failed Run 1")
-    assert "nowhere.invalid" in summary
-    assert page.find("li[data-run]").get_attribute("class") == "failed"
+    assert "127.0.0.1:9" in summary
+    assert page.value_of("li[data-run]", "class") == "failed"
     page.wait_for("workload executed")
     # Its last line alone would say that all went well.
-    assert page.find(".log .wrong").text
+    assert page.text_of(".log .wrong")
     look(page)
 
 
@@ -158,7 +158,7 @@ def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon
     page.wait_for("paused on request")
     page.press("Resume")
     page.wait(lambda: "paused on request" not in page.text())
-    page.find("[aria-labelledby=job] summary").click()
+    page.click("[aria-labelledby=job] summary")
     page.fill("every", "2h", within="[aria-labelledby=job] details")
     page.press("Change")
     page.wait_for("every 2h")
@@ -294,8 +294,8 @@ def test_a_draft_that_was_sent_is_marked(own: tuple[Page, Daemon]) -> None:
     opened(page, scenario)
 
     page.wait_for("May have been sent")
-    assert "Sign and send" not in page.find(".mempool").text
-    link = str(page.find(".mempool a").get_attribute("href"))
+    assert "Sign and send" not in page.text_of(".mempool")
+    link = page.value_of(".mempool a", "href")
     assert link.endswith(f"#/tx/?chain=polkadot&hash={transaction.hash}")
     page.open("/")
     page.wait_for("Nothing needs you.")
@@ -305,17 +305,17 @@ def test_name_and_tags_are_changed_in_place(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     scenario = a_transfer(daemon)
     opened(page, scenario)
-    assert page.find("main h1").text == "1.5 DOT · Polkadot → Asset Hub"
-    page.find(".title summary").click()
+    assert page.text_of("main h1") == "1.5 DOT · Polkadot → Asset Hub"
+    page.click(".title summary")
     page.fill("name", "Rent", within=".title")
     page.fill("tags", "monthly, home", within=".title")
     page.press("Save")
 
-    page.wait(lambda: page.find("main h1").text == "Rent")
+    page.wait(lambda: page.text_of("main h1") == "Rent")
     assert page.browser.title == "Rent – scenarioctl"
     stored = post(daemon, "/api/scenario/show", {"id": scenario})
     assert (stored["name"], stored["tags"]) == ("Rent", ["home", "monthly"])
-    page.find(".title summary").click()
+    page.click(".title summary")
     page.fill("tags", "home", within=".title")
     page.fill("name", "x" * 201, within=".title")
     page.press("Save")
@@ -356,7 +356,7 @@ def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(own: tuple[P
     expire()
     opened(page, scenario)
     page.wait_for("The newest draft has expired. This runs the job once more now.")
-    assert page.find(".next .primary").text == "Make a new one"
+    assert page.text_of(".next .primary") == "Make a new one"
     page.press("Make a new one")
     page.wait_for("Sign the newest draft")
     seqs = drafts(2)
@@ -424,7 +424,7 @@ def test_a_run_shows_its_steps_and_is_compared_with_another(own: tuple[Page, Dae
     page.wait_for("not reached")
     page.browser.execute_script(click, "li[data-run='3'] .run-steps summary")
     page.wait_for("Output, 3000 characters", "The first 1000 are stored.")
-    page.choose(page.find("li[data-run='3'] .compare select"), "1")
+    page.choose("li[data-run='3'] .compare select", "1")
     page.wait_for("3 of 3 steps differ.")
     heads = [each.text.split(",")[0] for each in page.browser.find_elements("css selector", ".runs thead th")]
     assert heads == ["Run 1", "Run 3"]
@@ -453,6 +453,6 @@ def test_a_run_that_waits_says_for_what_and_until_when(own: tuple[Page, Daemon])
     page.press("Start")
 
     page.wait_for(f"step 2 waits for a POST to /webhook/{uuid} until in 1 hour")
-    assert "next run" not in page.find("[aria-labelledby=job] .state").text
+    assert "next run" not in page.text_of("[aria-labelledby=job] .state")
     status = post(daemon, "/job/status", {"id": scenario})
     assert (status["step_number"], status["until"]) == (2, status["next"])

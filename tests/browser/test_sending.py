@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.page import Daemon, Page
+from tests.browser.page import RECENTLY, Daemon, Page
 from tests.browser.scenarios import a_flow, a_transfer, post
 from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
 from tests.browser.wallets import stubbed
@@ -319,14 +319,15 @@ def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     chain.finalize()
     page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
-    told = "Sent just now: in block 1004, finalized. See what became of it."
+    told = rf"Sent {RECENTLY}: in block 1004, finalized\. See what became of it\."
     page.open("/#/")
-    page.wait_for(told)
+    page.wait_for_match(told)
     page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for(f"{told} If you sign it again, you pay again.")
-    page.find("main a[href^='#/sign/']").click()
-    page.wait_for("1. Account", f"{told} If you sign it again, you pay again.")
-    page.find("main a[href^='#/tx/?chain=polkadot&hash=0x']").click()
+    page.wait_for_match(rf"{told} If you sign it again, you pay again\.")
+    page.click("main a[href^='#/sign/']")
+    page.wait_for("1. Account")
+    page.wait_for_match(rf"{told} If you sign it again, you pay again\.")
+    page.click("main a[href^='#/tx/?chain=polkadot&hash=0x']")
     page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
 

@@ -43,10 +43,10 @@ pytestmark = pytest.mark.acceptance
 def test_a_transfer_is_signed_by_an_extension_and_sent(started: Started) -> None:
     page, daemon, _, chain = started
     page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-    page.find("a.button.primary").click()
+    page.click("a.button.primary")
     page.press("Connect Talisman")
     page.wait_for("5 DOT transferable")
-    page.find(".choice").click()
+    page.click(".choice")
     page.wait_for("Will succeed")
     page.wait_for("6 min left, until block 1063 of Polkadot.")
     page.press("Sign with Talisman")
@@ -145,7 +145,7 @@ def test_a_browser_that_keeps_nothing_is_enough(started: Started) -> None:
         page.find("button[aria-pressed=true]")
         page.browser.execute_script(f"location.hash = '#/sign/?scenario={scenario}'")
         page.press("Connect Talisman")
-        page.find(".choice").click()
+        page.click(".choice")
         page.wait_for("Will succeed")
         page.press("Sign with Talisman")
         answer(page, signature=signature_of(payload_asked_for(page)))
@@ -472,7 +472,7 @@ def test_a_payload_that_has_expired_is_prepared_again(started: Started) -> None:
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("This payload has expired. Nothing was sent.")
     assert "Sign with Talisman" not in page.text()
-    assert page.find(".validity + .actions .primary, .notice + .actions .primary").text == "Make a new one"
+    assert page.text_of(".validity + .actions .primary, .notice + .actions .primary") == "Make a new one"
     chain.hours_passed = 0
     page.press("Make a new one")
 
@@ -487,15 +487,15 @@ def test_the_time_to_sign_and_to_send_counts_down_by_blocks(started: Started) ->
     with page.with_script(clock):
         connect(page, f"scenario={a_transfer(daemon)}")
         page.wait_for("6 min left, until block 1063 of Polkadot.")
-        assert page.find("[role=timer]").get_attribute("aria-live") == "off"
+        assert page.value_of("[role=timer]", "aria-live") == "off"
         chain.best += 25
         page.browser.execute_script("window.ahead += 40000")
         page.wait_for("3 min left")
         chain.best += 25
         page.browser.execute_script("window.ahead += 40000")
         page.wait_for(" s left")
-        before = page.find("[role=timer] strong").text
-        page.wait(lambda: page.find("[role=timer] strong").text != before)
+        before = page.text_of("[role=timer] strong")
+        page.wait(lambda: page.text_of("[role=timer] strong") != before)
 
         page.press("Sign with Talisman")
         sign_in_wallet(page, payload_asked_for(page))
@@ -651,7 +651,7 @@ def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
 
     page.wait_for("the signature is immortal")
     page.wait_for("Scan with Polkadot Vault")
-    assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
+    page.wait(lambda: page.browser.execute_script("return document.querySelector('.qr').naturalWidth > 50"))
 
 
 def test_an_outage_keeps_what_was_typed(own: tuple[Page, Daemon]) -> None:
@@ -663,6 +663,6 @@ def test_an_outage_keeps_what_was_typed(own: tuple[Page, Daemon]) -> None:
     page.wait_for("Your input is kept")
     daemon.start()
     page.wait(lambda: "not responding" not in page.text())
-    assert page.find("[name=sender]").get_attribute("value") == ALICE
+    assert page.value_of("[name=sender]", "value") == ALICE
     page.press("Use this account")
     page.wait_for("Couldn't be simulated")

@@ -42,7 +42,7 @@ def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, widt
             page.press("Connect Talisman")
             page.wait_for("5 DOT transferable")
             judge("account")
-            page.find(".choice").click()
+            page.click(".choice")
             page.wait_for("min left, until block")
             page.browser.execute_script(
                 "document.querySelectorAll('.step details').forEach(e => e.open = true)"
