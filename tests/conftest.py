@@ -25,8 +25,7 @@ from tests.new_stores import copy_new_stores
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
 
-# An example that takes long on a busy machine, or is long in the making, is no wrong answer.  `make soak` names the long
-# profile.
+# An example that takes long, to make or to test, on a busy machine is no wrong answer.  `make soak` names the long profile.
 settings.register_profile("soak", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The short one tries the same examples each time: what nobody tried before is found by `make soak`, not on the day of a release.
 settings.register_profile("short", settings.get_profile("soak"), max_examples=50, derandomize=True)

@@ -1138,7 +1138,9 @@ DIAGRAMS = st.lists(
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300), deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=examples(300),
+    deadline=None,
 )
 @given(DIAGRAMS)
 def test_no_form_is_so_strange_that_it_cannot_be_told(

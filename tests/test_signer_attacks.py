@@ -534,7 +534,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_the_daemon_does_the_limits_hold(
     tmp_path_factory: pytest.TempPathFactory, steps: Any
 ) -> None:
