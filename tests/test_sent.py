@@ -14,6 +14,8 @@ from scenarioctl.stores import sent
 from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.store import Store
+from scenarioctl.transactions.submission.inclusion import Inclusion
+from scenarioctl.transactions.submission.tracking import write_effects
 from tests.messages import raises, says
 from tests.runner import finish as run
 from tests.test_store_jobs import NOW
@@ -204,6 +206,16 @@ class TestEveryStore:
         assert dict(found) == {("aJob", "pay"): later, ("aJob", ""): whole}
         assert dict(run(store.sent().of_scenarios([]))) == {}
         assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {("bJob", "pay")}
+
+    def test_one_that_failed_doesn_t_hide_what_has_paid(self, store: Store) -> None:
+        failed = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, state=SentState.FINALIZED)
+        block = Inclusion(block="0x22", number=9, index=1, events=(), error="Balances.InsufficientBalance")
+        run(store.sent().add(replace(failed, effects=write_effects(block))))
+        alone = run(store.sent().of_scenarios(["aJob"]))
+        run(store.sent().add(SENT))
+
+        assert [each.hash for each in alone.values()] == [failed.hash]
+        assert dict(run(store.sent().of_scenarios(["aJob"]))) == {("aJob", "pay"): SENT}
 
     def test_the_oldest_go(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sent, "MOST", 3)

@@ -132,7 +132,8 @@ ORDER BY state <> 'expired', sent, chain, hash
 SELECT {SENT_COLUMNS} FROM (
     SELECT {SENT_COLUMNS}, row_number() OVER (
         PARTITION BY scenario, node
-        ORDER BY CASE WHEN state = 'expired' THEN 1 ELSE 0 END, sent DESC, chain DESC, hash DESC
+        ORDER BY CASE WHEN state = 'expired' OR effects LIKE '%"success": false, "error": "%' THEN 1 ELSE 0 END,
+            sent DESC, chain DESC, hash DESC
     ) AS place
     FROM sent_transactions WHERE scenario {among scenarios, text} AND scenario <> ''
 ) AS ranked WHERE place = 1

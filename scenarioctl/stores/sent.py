@@ -122,7 +122,7 @@ class SentTransactions:
     async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
         """Return the transaction that was sent last for each scenario of these and each of its nodes, by both.
 
-        One that has expired is returned only if all of that node have: another one may be in a block.
+        One that has expired, or that failed in its block, is returned only if all of that node have: another one may have paid.
         """
         wanted = [id for id in scenarios if "\0" not in id]
         if not wanted:
