@@ -827,6 +827,17 @@ async def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(ben
     await bench.app.close()
 
 
+async def test_a_worker_is_seen_also_after_its_legs_have_ended(bench: Bench) -> None:
+    worker = bench.worker()
+    await worker.legs.renew()
+    for _ in range(10):
+        bench.time.passed += round(worker.pace.renew * SECOND)
+        await worker.legs.be_seen()
+
+    assert [each.is_silent for each in await bench.store.list_workers()] == [False]
+    await bench.app.close()
+
+
 async def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(bench: Bench) -> None:
     worker = bench.worker()
     await bench.start("one")

@@ -50,9 +50,10 @@ class Legs:
         self._beginning: Counter[str] = Counter()
         #: Jobs that the store says are ours, and of which we know nothing.
         self._stray: set[str] = set()
-        #: When the lease was last renewed for legs, and for anything, and when that last failed, by the monotonic clock.
+        #: When the lease was last renewed for legs, when it has to be renewed to be seen, and when that last failed, by the
+        #: monotonic clock.
         self._renewed: int | None = None
-        self._seen: int | None = None
+        self._next_seen = 0
         self._failed: int | None = None
         self._renewing = asyncio.Lock()
         #: By how many nanoseconds this machine's clock is ahead of the store's, at least; None until that is known.
@@ -117,9 +118,9 @@ class Legs:
 
     async def be_seen(self) -> None:
         """Renew, now and then, the lease of a worker that has no legs: operators see that it is there."""
-        if self._seen is None or self._monotonic() - self._seen >= self.pace.seen * SECOND:
+        if (now := self._monotonic()) >= self._next_seen:
             # Also if that fails.
-            self._seen = self._monotonic()
+            self._next_seen = now + round(self.pace.seen * SECOND)
             await self._renew(3 * self.pace.seen)
 
     async def _renew(self, seconds: float) -> set[str]:
@@ -132,7 +133,9 @@ class Legs:
         except ScenarioctlError:
             self._failed = self._monotonic()
             raise
-        answered = self._seen = self._monotonic()
+        answered = self._monotonic()
+        # In time: one for legs is short, and the legs may have ended.
+        self._next_seen = answered + round(seconds * SECOND / 3)
         half = (answered - began) // 2
         offset = asked + half - renewed.now
         # When the store looked at its clock is known no better than that.
