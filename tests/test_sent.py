@@ -10,6 +10,7 @@ import pytest
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.named_addresses import NamedAddress
 from scenarioctl.stores import sent
 from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sent import SentFilter
@@ -18,6 +19,8 @@ from scenarioctl.transactions.submission.inclusion import Inclusion
 from scenarioctl.transactions.submission.tracking import write_effects
 from tests.messages import raises, says
 from tests.runner import finish as run
+from tests.runtimes import BOB
+from tests.test_addresses import KNOWN
 from tests.test_store_jobs import NOW
 from tests.test_stores import STORES, Clock, opened
 
@@ -140,7 +143,11 @@ class TestEveryStore:
         assert run(store.sent().without_words(limit=9)) == []
         assert found("DOT 1.0") == found("sen", chain="polkadot") == [SENT]
         assert found("100%?") == [OTHER]
-        assert found("dot", chain="kusama") == found("dot 100") == found("\0") == []
+        entry = NamedAddress(name="Ann Lee", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW)
+        run(store.addresses().put(entry))
+        run(store.sent().add_words([(OTHER, words_of(f"100%\0 to {KNOWN[42]}"))]))
+        assert found("ann") == found(f"100% lee {KNOWN[0]}") == [OTHER]
+        assert found("ann dot") == found("dot", chain="kusama") == found("dot 100") == found("\0") == []
         run(store.sent().change(replace(SENT, state=SentState.FINALIZED)))
         assert [each.revision for each in run(store.sent().without_words(limit=9))] == [1]
         # Read before the change.

@@ -9,7 +9,7 @@ from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
 from scenarioctl.stores.operations import Operation, Row, Table, find, find_all, lock_key
 from scenarioctl.stores.rows import Value, clean, read_texts, write_cursor
-from scenarioctl.stores.search import search_values, wanted_by, words_of
+from scenarioctl.stores.search import read_search
 from scenarioctl.stores.validation import changed_meanwhile, damaged, is_id, still_running, taken, unknown
 
 #: Means the scenario that was created last.
@@ -153,17 +153,12 @@ def list_page(
     *, limit: int, after: Sequence[Value], chain: str, tag: str, search: str, sort: str, descending: bool
 ) -> Operation[ScenarioPage]:
     """Return the scenarios behind the one with the sort key *after*; () is before all."""
-    wanted = wanted_by(search)
-    # A list shows the name of a receiver that the address book knows.
-    book = (yield statements.NAMED_ACCOUNTS, {}) if wanted else []
-    named = [(words_of(name), account) for name, account in book]
-    accounts = [[account for words, account in named if word in words] for word in wanted]
+    words, wanted = yield from read_search(search)
     values: dict[str, Any] = {
         "limit": limit + 1,
         "chain": chain,
         "tag": tag,
-        **search_values(wanted),
-        **{f"accounts_{place}": found for place, found in enumerate(accounts)},
+        **wanted,
         **{f"after_{place}": part for place, part in enumerate(after)},
     }
     are_many = False
@@ -173,7 +168,7 @@ def list_page(
     question = statements.list_scenarios(
         chain=bool(chain),
         tag=bool(tag),
-        words=tuple(map(bool, accounts)),
+        words=words,
         after=bool(after),
         sort=sort,
         descending=descending,

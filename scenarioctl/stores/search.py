@@ -1,10 +1,12 @@
 """What a search finds: the words of texts, as stores keep them in one column, and what a search wants there."""
 
 import re
-from collections.abc import Sequence
+from typing import Any
 
 from scenarioctl.chains.addresses import format_of
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.stores import statements
+from scenarioctl.stores.operations import Operation
 
 #: Around a word in a sentence; `1.5` and `{{` have no such sign at their ends.
 _SIGNS = ".,;:()[]\"'“”‘’"
@@ -41,12 +43,20 @@ def wanted_by(search: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(wanted))
 
 
-def search_values(wanted: Sequence[str]) -> dict[str, str]:
-    """Return the values of the conditions `{has …, :word_0}` and so on."""
+def read_search(search: str) -> Operation[tuple[tuple[bool, ...], dict[str, Any]]]:
+    """Return the words that *search* wants, for `statements.has_words`, and the values of their conditions.
+
+    Each word is whether accounts of the address book have it in their name: a list shows that name, and any of them will do.
+    """
+    wanted = wanted_by(search)
+    book = (yield statements.NAMED_ACCOUNTS, {}) if wanted else []
+    named = [(words_of(name), account) for name, account in book]
+    accounts = [[account for words, account in named if word in words] for word in wanted]
     literal = [each.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for each in wanted]
-    return {
+    return tuple(map(bool, accounts)), {
         **{f"word_{place}": each for place, each in enumerate(wanted)},
         **{f"word_{place}_like": f"%{each}%" for place, each in enumerate(literal)},
+        **{f"accounts_{place}": found for place, found in enumerate(accounts)},
     }
 
 

@@ -9,7 +9,7 @@ from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import statements
 from scenarioctl.stores.operations import Asking, Operation, Row, Table, find, find_all
 from scenarioctl.stores.rows import clean, read_cursor, write_sent_cursor
-from scenarioctl.stores.search import search_values, wanted_by
+from scenarioctl.stores.search import read_search
 from scenarioctl.stores.validation import check_limit, check_search
 
 #: A store keeps so many; the oldest go.
@@ -38,7 +38,7 @@ class SentFilter:
     chain: str = ""
     scenario: str = ""
     state: str = ""
-    #: Its words, as `search.wanted_by` tells.
+    #: Its words, or names of its accounts, as `search.read_search` tells.
     search: str = ""
     #: Nanoseconds since 1970: from this one on, and before that one.
     since: int | None = None
@@ -149,21 +149,18 @@ def _get(chain: str, hash: str) -> Operation[SentTransaction | None]:
 
 
 def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Operation[SentPage]:
-    words = wanted_by(wanted.search)
+    words, values = yield from read_search(wanted.search)
     given = {
         name: value for name, value in vars(wanted).items() if value not in ("", None) and name != "search"
     }
-    conditions = [
-        *(_CONDITIONS[name] for name in given),
-        *(f"{{has words, :word_{place}}}" for place in range(len(words))),
-    ]
+    conditions = [*(_CONDITIONS[name] for name in given), *statements.has_words("words", words)]
     behind = dict(zip(("behind_sent", "behind_chain", "behind_hash"), position, strict=False))
     rows = yield (
         statements.LIST_SENT.format(
             condition=" AND ".join(conditions) or "1 = 1",
             behind="AND (sent, chain, hash) < (:behind_sent, :behind_chain, :behind_hash)" if behind else "",
         ),
-        {**given, **search_values(words), **behind, "limit": limit + 1},
+        {**given, **values, **behind, "limit": limit + 1},
     )
     found = [_read(row[1:]) for row in rows if row[1] is not None]
     last = found[limit - 1] if len(found) > limit else None

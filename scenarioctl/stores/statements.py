@@ -80,6 +80,16 @@ _OF_A_CHAIN = "scenario_chains c {cross} JOIN scenarios s ON s.seq = c.scenario"
 _ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.seq"
 
 
+def has_words(column: str, words: tuple[bool, ...]) -> list[str]:
+    """Return the condition of each word that *column* must have: the word, or one of its accounts if it has any."""
+    return [
+        f"({{has {column}, :word_{place}}} OR {{has_any {column}, accounts_{place}}})"
+        if is_named
+        else f"{{has {column}, :word_{place}}}"
+        for place, is_named in enumerate(words)
+    ]
+
+
 @cache
 def list_scenarios(
     *,
@@ -93,15 +103,10 @@ def list_scenarios(
 ) -> str:
     """Return the question for a page of the scenarios of a chain, with a tag, with words, or all; each row begins with the total.
 
-    *words*: for each word that all must have, whether one of its accounts will do.  *are_many*: there are so many with the
-    tag, or else of the chain, that a page fills soon in the order of the list.
+    *words* are those of `search.read_search`.  *are_many*: there are so many with the tag, or else of the chain, that a page
+    fills soon in the order of the list.
     """
-    found = " AND ".join(
-        f"({{has w.words, :word_{place}}} OR {{has_any w.words, accounts_{place}}})"
-        if is_named
-        else f"{{has w.words, :word_{place}}}"
-        for place, is_named in enumerate(words)
-    )
+    found = " AND ".join(has_words("w.words", words))
     conditions = [
         *(["c.chain = :chain"] if chain else []),
         *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
