@@ -121,6 +121,17 @@ def test_who_signs_a_scenario_again_is_warned(command: Command, scenario: str, c
     assert command("tx", "payload", scenario, "--sender", ALICE, "--strict").code == 7
 
 
+def test_who_signs_a_draft_in_whose_place_its_scenario_was_sent_is_warned(
+    command: Command, scenario: str
+) -> None:
+    command("job", "run", scenario)
+    command("broadcast", "polkadot", GOOD, "--scenario", scenario)
+    command("job", "run", scenario)
+
+    warned = ["was signed and sent on" in payload(command, "--job", scenario, "--draft", seq).err for seq in ("1", "2")]  # fmt: skip
+    assert warned == [True, False]
+
+
 @pytest.mark.parametrize("state", ["failed", "expired"])
 def test_what_paid_nothing_is_no_warning(
     command: Command, scenario: str, chain: FakeChain, tmp_path: Path, state: str

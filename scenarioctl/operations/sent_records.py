@@ -299,10 +299,19 @@ def outcome_of(sent: SentTransaction) -> str:
     return f"in block {sent.block_number}{failed}"
 
 
-async def warn_of_scenario(app: Application, scenario: str, node: str = ALL) -> tuple[str, ...]:
-    """Return a warning for each transaction that was sent for *node* of *scenario*, and may have done what it should."""
+async def warn_of_scenario(
+    app: Application, scenario: str, node: str = ALL, *, since: int = 0, but: Sequence[SentTransaction] = ()
+) -> tuple[str, ...]:
+    """Return a warning for each transaction that was sent for *node* of *scenario*, and may have done what it should.
+
+    Those are left out that were sent before *since*, in nanoseconds since 1970, and those of *but*.
+    """
     sent = await app.store.sent().of_scenarios([scenario])
-    concerned = [each for each in sent.values() if node == ALL or each.node in (node, "")]
+    concerned = [
+        each
+        for each in sent.values()
+        if (node == ALL or each.node in (node, "")) and each.sent >= since and each not in but
+    ]
     return warn_of_sent(f"scenario {scenario}", concerned)
 
 

@@ -210,7 +210,7 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.model.jobs import NO_TRANSACTION
-    from scenarioctl.operations.sent_records import warn_of_sent
+    from scenarioctl.operations.sent_records import warn_of_scenario, warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
     entry = await _find_draft(app, request)
@@ -231,6 +231,7 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     if draft.expires is not None and app.clock() >= draft.expires:
         late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
     sent = await app.store.sent().of_drafts([entry.seq])
+    own = [each for each in sent.values() if each.job == entry.job]
     return Unsigned(
         chain=chain,
         table=unsigned.table,
@@ -239,7 +240,9 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
         warnings=(
             *unsigned.warnings,
             *late,
-            *warn_of_sent(name, [each for each in sent.values() if each.job == entry.job]),
+            *warn_of_sent(name, own),
+            # In place of this draft, perhaps.
+            *await warn_of_scenario(app, entry.job, draft.node, since=draft.date, but=own),
         ),
     )
 

@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { fill, h, problemOf, say } from "./dom.js";
 import { approvalsOf } from "./known.js";
-import { isPaid, sentFor, sentLink } from "./sent.js";
+import { isPaid, sentFor, sentLink, sentSince } from "./sent.js";
 
 // Steps of these types need no run: the page drafts their transactions itself.
 const WITHOUT_RUN = new Set(["chain", "action", "payout"]);
@@ -91,11 +91,11 @@ export function nextStep(scenario, signal) {
     field?.focus({ preventScroll: true });
   }
 
-  // The newest draft, if it can or could be signed and was not sent.
+  // The newest draft, if it can or could be signed, and neither it nor another transaction in its place was sent since.
   async function unsent() {
     if (!job || job.state === "stopped" || !job.runs) return null;
     const { mempool: [row] } = await post("/scenario/tx", { id, tail: "1" }, signal);
-    return row?.spec_version !== undefined && !row.flag && !row.sent ? row : null;
+    return row?.spec_version !== undefined && !row.flag && !row.sent && !sentSince(scenario.sent, row).some(isPaid) ? row : null;
   }
 
   async function told(status, again) {

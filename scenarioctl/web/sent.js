@@ -9,6 +9,9 @@ export const sentLink = (chain, hash, more = {}) => `#/tx/?${new URLSearchParams
 // Returns those of `sent` that paid for the step `node`, or for all steps; for an empty id all.
 export const sentFor = (sent, node) => sent.filter((each) => !node || !each.node || each.node === node);
 
+// Returns those that paid for the step of `draft`, an entry of a job's drafts, after it was made.
+export const sentSince = (sent, { node, Date: made }) => sentFor(sent, node).filter(({ date }) => Date.parse(date) > Date.parse(made));
+
 // Whether a second signature would pay a second time, as far as is known.
 export const isPaid = ({ state, success }) => state !== "expired" && success !== false;
 

@@ -11,7 +11,7 @@ import { nameChains } from "./format.js";
 import { accountOf, approvalsOf, known, signatoriesOf } from "./known.js";
 import { progressOf } from "./progress.js";
 import { sendStep } from "./sending.js";
-import { sentFor, sentLink, sentNotices } from "./sent.js";
+import { sentFor, sentLink, sentNotices, sentSince } from "./sent.js";
 import { signatureStep } from "./signature.js";
 import { forget, keep, kept } from "./signed.js";
 import { insistence, risksOf, simulationStep } from "./simulation.js";
@@ -75,7 +75,7 @@ async function load(source, record, signal, sender = "") {
   return {
     chain: found.chain, tx: found.tx, chainRow: chain, chainTitle: chain.title || chain.name, symbol: chain.symbol, role: chain.role, decimals: chain.decimals, accountBytes: chain.account_bytes,
     callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, batch: found.batch ?? null, expired: found.expired ?? false, node: found.node ?? "",
-    acting: shown.acting ?? null, notes: shown.acting ? found.notes ?? [] : [], before: () => [draftBefore(found), sentOf(source, shown, signal)],
+    acting: shown.acting ?? null, notes: shown.acting ? found.notes ?? [] : [], before: () => [draftBefore(found), sentOf(source, shown, found, signal)],
   };
 }
 
@@ -111,7 +111,7 @@ async function draftOf({ job, draft }, signal) {
   if (!row || (draft && String(row.seq) !== draft)) throw new Error(`Draft ${draft ?? ""} is not among the drafts of this job any more. Open the job and choose another.`);
   if (row.spec_version === undefined) throw new Error(`Draft ${row.seq} is not a transaction: ${row.txType}. There is nothing to sign.`);
   if (row.flag) throw new Error(`Draft ${row.seq} must not be signed: ${row.flag}`);
-  return { chain: row.chain, tx: row.tx, draft: { job, draft: String(row.seq) }, sent: row.sent, expired: row.state === "expired", node: row.node };
+  return { chain: row.chain, tx: row.tx, draft: { job, draft: String(row.seq) }, sent: row.sent, expired: row.state === "expired", node: row.node, Date: row.Date };
 }
 
 function what(transaction, refresh) {
@@ -143,8 +143,12 @@ async function showOf({ scenario, job, multisig }, record, signal) {
   });
 }
 
-// The notices about a transaction of a scenario that was sent before; the daemon warns of a batch itself.
-const sentOf = ({ scenario, node, batch }, { sent }, signal) => scenario && !batch && sentNotices(sentFor(sent, node), scenario, Boolean(node), signal);
+// The notices about a transaction of a scenario that was sent before, and about what was sent of it since the job drafted one; the
+// daemon warns of a batch itself.
+function sentOf({ scenario, node, batch, job }, { sent }, found, signal) {
+  if (job && found.Date) return sentNotices(sentSince(sent, found).filter(({ hash }) => hash !== found.sent?.hash), job, true, signal);
+  return scenario && !batch && sentNotices(sentFor(sent, node), scenario, Boolean(node), signal);
+}
 
 // Why an account can't sign what is made as another one; "" if it can, or if only the chain tells.
 function barredFrom({ acting, draft }) {
@@ -266,7 +270,7 @@ function steps(transaction, source, name, signal) {
 
   function signed({ tx, hash, first, until }) {
     const signing = { ...transaction, ...transaction.toSign };
-    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, first, until, ...(transaction.draft && { draft: transaction.draft }) };
+    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, says: signing.decoded.says, first, until, ...(transaction.draft && { draft: transaction.draft }) };
     keep(name, record);
     fill(all, waiting(record, signing, async () => { location.reload(); }, signal));
     all.querySelector("#step-send").focus();

@@ -385,6 +385,24 @@ def test_a_step_that_cannot_draft_says_why_and_has_no_button(page: Page, daemon:
     assert len(page.browser.find_elements("css selector", ".transactions a.button")) == 1
 
 
+def test_a_draft_in_whose_place_the_scenario_was_sent_says_so(started: Started) -> None:
+    page, daemon, _, chain = started
+    scenario = a_transfer(daemon)
+    (row,) = post(daemon, "/job/run", {"id": scenario})["mempool"]
+    post(daemon, "/job/start", {"id": scenario, "cron": "0 0 1 1 *"})
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("Sign the newest draft")
+    send(page, chain, sign_in_wallet(page, to_the_wallet(page, f"scenario={scenario}")))
+    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
+
+    page.open(f"/#/sign/?job={scenario}&draft={row['seq']}")
+    page.wait_for(
+        "1. Account", "Sent just now: ", "See what became of it. If you sign it again, you pay again."
+    )
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("Run now", "Its drafts are signed one by one.")
+
+
 def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:
     page, daemon, _, chain = started
     scenario = a_transfer(daemon)
