@@ -1,13 +1,12 @@
 // A chain in the strip of the home: its best block with its age, and on demand how it has answered, and where.
 
 import { h } from "./dom.js";
-import { durationWords, grouped, timeWords, when } from "./format.js";
+import { durationWords, grouped, timeWords } from "./format.js";
 import { s } from "./svg.js";
 
 const WORDS = { answered: "answered", slow: "slow or away at times", away: "away", null: "not asked" };
-// Parts of the history that are drawn, and half an hour in seconds.
+// Half hours that are drawn.
 const PARTS = 48;
-const PART = 1800;
 const WIDTH = 4;
 const HEIGHT = 16;
 
@@ -43,14 +42,12 @@ function wordsOf({ state, head, block, block_time: time }) {
 }
 
 // A bar for each half hour, the newest to the right.
-function historyOf({ title, history, history_since: since }) {
-  const count = (each) => history.filter((part) => part === each).length;
-  const told = ["answered", "slow", "away", null].map((each) => [count(each), WORDS[each]]).filter(([number]) => number);
-  const words = told.map(([number, word]) => `${word}: ${durationWords(number * PART)}`).join(", ");
+function historyOf({ title, history }) {
   const parts = [...Array(Math.max(0, PARTS - history.length)).fill(null), ...history];
+  const told = ["answered", "slow", "away", null].map((each) => [parts.filter((part) => part === each).length, WORDS[each]]);
+  const words = told.filter(([number]) => number).map(([number, word]) => `${number} ${word}`).join(", ");
   const bars = parts.map((part, place) => s("rect", { class: part ?? "unasked", x: place * WIDTH, y: 0, width: WIDTH - 1, height: HEIGHT }));
-  const isWhole = history.length >= PARTS;
   return [
-    h("p", {}, isWhole ? "The last 24 hours" : ["Since the daemon first asked, ", when(since)], `, in half hours: ${words}.`),
+    h("p", {}, `The half hours of the last 24 hours: ${words}.`),
     s("svg", { class: "hours", role: "img", "aria-label": `${title}: ${words}`, width: PARTS * WIDTH, height: HEIGHT }, ...bars)];
 }
