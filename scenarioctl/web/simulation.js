@@ -177,7 +177,7 @@ function result(check, transaction) {
     check.steps.length > 0 && h("details", {}, h("summary", {}, "Each hop"), h("table", {},
       h("caption", { class: "offscreen" }, "Amounts that leave, fees of each hop, amounts that arrive"),
       h("thead", {}, h("tr", {}, ["Chain", "Step", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.at_most && "at most ", whole(step))))))),
+      h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, chainName(step.chain)), h("td", {}, step.what), h("td", {}, step.at_most && "at most ", whole(step))))))),
   ];
 }
 

@@ -211,11 +211,11 @@ def test_the_simulation_says_what_goes_what_comes_and_what_it_costs(started: Sta
     page.open_details("Each hop")
     rows = [row.text for row in page.browser.find_elements("css selector", ".step tbody tr")]
     assert rows == [
-        "polkadot transaction fee 0.016 DOT",
-        "polkadot delivery 0.03 DOT",
-        "assetHub execution 0.002 DOT",
-        "assetHub computed arrival 1.498 DOT",
-        "assetHub arrives 1.498 DOT",
+        "Polkadot transaction fee 0.016 DOT",
+        "Polkadot delivery 0.03 DOT",
+        "Polkadot Asset Hub execution 0.002 DOT",
+        "Polkadot Asset Hub computed arrival 1.498 DOT",
+        "Polkadot Asset Hub arrives 1.498 DOT",
     ]
 
 
