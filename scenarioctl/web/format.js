@@ -71,6 +71,13 @@ export function account(address, { typed = "", name = "" } = {}) {
     picture, named, h("code", {}, address));
 }
 
+// An account in a line of text: its name if the address book knows it, else its address without the middle.
+export function shortAccount(address) {
+  const words = h("bdi", { title: address }, address.length > 20 ? `${address.slice(0, 6)}…${address.slice(-6)}` : address);
+  knownName(address).then((name) => { if (name) words.textContent = name; });
+  return words;
+}
+
 // Chains by what people call them, once the daemon has told: sentences name a chain so.
 const titles = new Map();
 

@@ -2,7 +2,8 @@
 
 import { get, onGone } from "./api.js";
 import { empty, field, fill, h, problemOf, say, selection, values } from "./dom.js";
-import { amount, when } from "./format.js";
+import { amount, shortAccount, when } from "./format.js";
+import { accountOf } from "./known.js";
 import { sentLink } from "./sent.js";
 
 const PAGE = 50;
@@ -15,11 +16,11 @@ const sums = (amounts) => amounts.map(({ human, value, asset }, at) => [at > 0 &
 
 function row(sent) {
   const { chain, hash, scenario, name, says, success, outcome, moved, received, account, cost } = sent;
-  const got = received.filter((each) => each.account === account);
+  const got = received.filter((each) => accountOf(each.account) === accountOf(account));
   return h("li", {},
     h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, says || name || `Transaction ${hash.slice(0, 10)}…`)),
     h("p", { class: "sum" }, moved.length > 0 && ["−", sums(moved)]),
-    h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, says && name && ` · ${name}`),
+    h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, account && [" · from ", shortAccount(account)], says && name && [" · ", h("bdi", {}, name)]),
     h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)], got.length > 0 && cost.length > 0 && ", ", cost.length > 0 && ["cost ", sums(cost)]));
 }
 

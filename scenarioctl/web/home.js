@@ -69,8 +69,8 @@ export function homeView(signal) {
 function signatures() {
   const found = waiting();
   return found.length > 0 && h("section", { "aria-labelledby": "signed" }, h("h2", { id: "signed" }, "Signed here, not sent"),
-    h("ul", { class: "rows" }, found.map(({ source, hash, sending }) => h("li", { class: "need split" },
-      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : "Not sent"), " ", h("code", {}, `${hash.slice(0, 18)}…`)),
+    h("ul", { class: "rows" }, found.map(({ source, hash, says, sending }) => h("li", { class: "need split" },
+      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : "Not sent"), " ", says ? capital(says) : h("code", {}, `${hash.slice(0, 18)}…`)),
       h("a", { class: "button primary", href: `#/sign/?${source}`, "data-key": `signed ${hash}` }, "Go on to send it")))));
 }
 
@@ -112,7 +112,7 @@ function workerWords({ version, clock_offset: offset, last_seen: seen, silent, r
   return [
     version && `${version}, `, running === 1 ? "1 run" : `${running} runs`,
     Math.abs(offset ?? 0) >= 0.25 && `, clock ${Math.abs(offset).toFixed(1)} s ${offset > 0 ? "ahead" : "behind"}`,
-    silent && [", silent since ", h("span", { "data-since": seen }, ageWords(seen))],
+    silent && [", heard from ", h("span", { "data-since": seen }, ageWords(seen))],
   ];
 }
 
@@ -132,6 +132,8 @@ function more(count, what) {
   return count > 0 && h("li", { class: "hint" }, `And ${count} more ${what}.`);
 }
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 function titled(row, kind) {
   return h("a", { href: scenarioLink(row.id), "data-key": `${kind} ${row.id}` }, nameOf(row));
 }
@@ -140,7 +142,7 @@ function toApprove(row) {
   const key = `${row.chain} ${row.call_hash} ${row.name}`;
   return h("li", { class: "need split" },
     h("div", {},
-      h("p", {}, h("span", { class: "badge" }, "To approve"), " ", row.says ? `${row.says[0].toUpperCase()}${row.says.slice(1)}` : "A call that nobody knows"),
+      h("p", {}, h("span", { class: "badge" }, "To approve"), " ", row.says ? capital(row.says) : "A call that nobody knows"),
       h("p", { class: "hint" }, `${row.name} on ${row.title}: ${row.approved} of ${row.threshold} have approved, ${row.signatories.join(" or ")} hasn’t. Read `, when(row.read))),
     h("a", { class: "button primary", href: approvalsOf(row.name), "data-key": `approve ${key}`, "aria-label": `Show what waits for an approval of ${row.name}` }, "Show"));
 }

@@ -239,7 +239,7 @@ function draft(id, entry) {
   // What was sent and expired was never paid.
   const canSign = isTransaction && state === "current" && (!sent || sent.state === "expired");
   return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
-    h("div", { class: "split" }, h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, beside && [" and ", amount(beside), " to pay on the way"], " ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
+    h("div", { class: "split" }, h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, beside && [" and ", amount(beside), " to pay on the way"], ", ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
       !failed && h("div", { class: "actions" },
         canSign && h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(id)}&draft=${seq}`, "aria-label": `Sign and send draft ${seq}` }, "Sign and send"),
         copyButton("Copy", tx))),

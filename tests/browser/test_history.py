@@ -11,6 +11,7 @@ from tests.browser.scenarios import a_transfer, post
 from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
 from tests.browser.wallets import stubbed
 from tests.conftest import BOB
+from tests.test_addresses import KNOWN
 from tests.test_check import ALICE
 
 pytestmark = pytest.mark.acceptance
@@ -111,7 +112,9 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
     page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     page.open("/#/history")
-    page.wait_for("1 transaction", "Rent of May", "in no block when last looked at")
+    page.wait_for(
+        "1 transaction", f"in no block when last looked at · from {ALICE[:6]}…{ALICE[-6:]} · Rent of May"
+    )
     page.browser.execute_script(
         "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return 'blob:none'; };"
         "HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; }"
@@ -138,6 +141,28 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
     page.wait_for("Sent transaction", "It was sent to Polkadot")
 
 
+def test_the_history_says_who_paid_and_what_came_to_them_on_other_chains(page: Page) -> None:
+    # On Hydration, the same account has another spelling.
+    arrived = [got("0.98 DOT", "hydraDx", KNOWN[63]), got("1 DOT", "hydraDx", ALICE)]
+    sent = {
+        **dict.fromkeys(("scenario", "name", "block_time"), ""),
+        "chain": "polkadot",
+        "hash": HASH,
+        "says": "sends 1 DOT to Hydration",
+        "success": True,
+        "outcome": "in block 20, finalized",
+        "sent": "2026-11-22T10:00:00.000000Z",
+        "account": KNOWN[0],
+        "moved": ARRIVED["moved"],
+        "received": arrived,
+        "cost": ARRIVED["cost"],
+    }
+    answer: dict[str, Any] = {"transactions": [sent], "csv": None, "total": 1, "next": None}
+    with stubbed(page, f"if (target.includes('/api/tx/list')) return {json.dumps(answer)};"):
+        page.open("/#/history")
+        page.wait_for("in block 20, finalized · from 14E5nq…NcKVf3", "−1 DOT", "+0.98 DOT, cost 0.066 DOT")
+
+
 def test_an_empty_history_says_what_to_do(page: Page) -> None:
     nothing: dict[str, Any] = {"transactions": [], "csv": None, "total": 0, "next": None}
     with stubbed(page, f"if (target.includes('/api/tx/list')) return {json.dumps(nothing)};"):
@@ -150,7 +175,7 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
     signed = sign_in_wallet(page, to_the_wallet(page, f"scenario={a_transfer(daemon)}"))
 
     page.open("/#/")
-    page.wait_for("Signed here, not sent")
+    page.wait_for("Signed here, not sent", "Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub")
     page.click("a[data-key^='signed 0x']")
     page.wait_for("Discard the signature")
     send(page, chain, signed)
