@@ -1,6 +1,6 @@
 // The accounts: what those hold that one watches, on all chains, and the address book.
 
-import { get, post } from "./api.js";
+import { get, onGone, post } from "./api.js";
 import { field, fill, form, h, problemOf, say, selection } from "./dom.js";
 import { account as shown, amount, chainName, nameChains } from "./format.js";
 import { approvalsOf, forget, known } from "./known.js";
@@ -150,14 +150,17 @@ function addForm(added, signal) {
 }
 
 // Reads what an account holds.  What no chain told is unknown, never nothing.
-async function read({ entry, place }, signal) {
+async function read(one, signal) {
+  const { entry, place } = one;
+  const again = () => read(one, signal);
   fill(place, h("p", { class: "hint waits" }, "Asking the chains…"));
   try {
     const { chains, balances } = await get("/api/balances", { address: entry.address }, signal);
     if (signal.aborted) return;
     const held = balances.filter(isHeld);
-    const unknown = chains.filter(({ error }) => error);
-    const empty = chains.filter(({ chain, error }) => !error && !held.some((row) => row.chain === chain));
+    const untold = (chain) => balances.filter((row) => row.chain === chain && !row.free);
+    const unknown = chains.filter(({ chain, error }) => error || untold(chain).length);
+    const empty = chains.filter((each) => !unknown.includes(each) && !held.some(({ chain }) => chain === each.chain));
     fill(place,
       held.length > 0 && h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Balances of ${entry.name}` }, h("table", { class: "list" },
         h("thead", {}, h("tr", {}, ["Chain", "Asset", "Transferable", "Locked"].map((each) => h("th", { scope: "col" }, each)))),
@@ -167,14 +170,23 @@ async function read({ entry, place }, signal) {
           h("td", { "data-label": "Transferable" }, figure(row.transferable), row.reason && h("p", { class: "hint" }, row.reason)),
           h("td", { "data-label": "Locked" }, locked(row))))))),
       empty.length > 0 && h("p", { class: "hint" }, `Nothing on ${empty.map(({ chain }) => chainName(chain)).join(", ")}.`),
-      unknown.length > 0 && h("details", { class: "doubt" }, h("summary", {}, `Unknown: ${unknown.map(({ chain }) => chainName(chain)).join(", ")}`),
-        h("ul", {}, unknown.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), ": ", error)))));
+      unknown.length > 0 && [h("details", { class: "doubt" }, h("summary", {}, `Unknown: ${unknown.map(({ chain, error }) => (error ? chainName(chain) : `some assets on ${chainName(chain)}`)).join(", ")}`),
+        h("ul", {}, unknown.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), ": ", error || reasonsOf(untold(chain)))))),
+        h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", onclick: again }, "Ask again"))]);
   } catch (error) {
-    if (!signal.aborted) fill(place, h("p", { class: "hint" }, "Balances are unknown: ", error.message));
+    if (signal.aborted) return;
+    fill(place, problemOf({ ...error, message: `Balances are unknown: ${error.message}` }, again));
+    if (error.code === "gone") {
+      const waiting = new AbortController();
+      onGone((gone) => { if (!gone) { waiting.abort(); again(); } }, AbortSignal.any([signal, waiting.signal]));
+    }
   }
 }
 
-const isHeld = ({ free, reserved }) => !free || free.value !== "0" || (reserved && reserved.value !== "0");
+const isHeld = ({ free, reserved }) => free && (free.value !== "0" || (reserved && reserved.value !== "0"));
+
+// "a, b: why" for each reason why a chain doesn't tell of an asset.
+const reasonsOf = (rows) => [...new Set(rows.map(({ reason }) => reason))].map((why) => `${rows.filter(({ reason }) => reason === why).map(({ name }) => name).join(", ")}: ${why ?? "unknown"}`).join("; ");
 
 const figure = (balance) => (balance ? amount(balance.human ?? `${balance.value} raw`, balance.value) : "unknown");
 

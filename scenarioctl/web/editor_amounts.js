@@ -13,14 +13,14 @@ const KEY = "scenarioctl.account";
 // The account that signed last in this browser (`accounts.js`); empty if none.
 const rememberedAddress = (bytes) => readKept("localStorage", `${KEY}.${bytes}`)?.address ?? "";
 
-// What a transfer of `max` would send: of the account as which the scenario is made, else of the one that signed last in this
-// browser, else of the only one that is watched.
+// What a transfer of `max` would send: of the account as which the scenario is made, else of its sender, else of the one that
+// signed last in this browser, else of the only one that is watched.
 export async function maximumOf(step, editor) {
   const { acting } = editor.state;
   const values = { ...step.values, source_chain: editor.chainOf(step, "source_chain"), dest_chain: editor.chainOf(step, "dest_chain") };
   const watched = (await known()).filter((each) => each.watched);
-  const sender = acting?.signer || rememberedAddress(32) || (watched.length === 1 ? watched[0].address : "");
-  if (!sender) throw new Error("All that can be sent depends on the account that signs. Watch that one account under Accounts.");
+  const sender = acting?.signer || values.sender || rememberedAddress(32) || (watched.length === 1 ? watched[0].address : "");
+  if (!sender) throw new Error("All that can be sent depends on the account that signs. Fill in the sender under More options.");
   if (!values.destination_address) throw new Error("What the fees leave depends on the receiver. Fill it in first.");
   const keys = ["source_chain", "dest_chain", "assetid", "destination_address", "remote_fee_asset", "allow_death", "accept_loss", "xcm_version", "yes"];
   const fields = Object.fromEntries(keys.filter((key) => ![undefined, "", null].includes(values[key])).map((key) => [key, values[key]]));

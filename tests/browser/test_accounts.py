@@ -12,7 +12,7 @@ from tests.browser.editor import box, choose, type_in, value
 from tests.browser.page import Daemon, Page, served
 from tests.browser.reading import violations
 from tests.browser.scenarios import a_transfer, post
-from tests.browser.wallets import ALICE_42, alice, injected, wallet
+from tests.browser.wallets import ALICE_42, alice, injected, stubbed, wallet
 from tests.network import FakeNetwork
 from tests.runtimes import BOB
 from tests.test_addresses import KNOWN
@@ -137,9 +137,33 @@ def test_offline_balances_are_unknown_and_not_nothing(own: tuple[Page, Daemon]) 
     post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0], "watch": True})
     page.open("/#/accounts")
 
-    page.wait_for("Balances are unknown")
+    page.wait_for("Balances are unknown: balances can't be read offline Try again")
     page.press("Stop watching")
     page.wait_for("You watch no account yet", "Bob")
+
+
+def test_what_an_outage_or_a_chain_kept_unknown_is_asked_again(
+    browser: webdriver.Chrome, tmp_path: Path, network: FakeNetwork
+) -> None:
+    home = tmp_path / "daemon"
+    home.mkdir()
+    tell = network.chains["hydraDx"].api.pop("CurrenciesApi_accounts")
+    with served(browser, home, config=network.config.read_text(), offline=False) as (page, daemon):
+        post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0], "watch": True})
+        page.open("/#/accounts")
+        page.wait_for("Unknown: some assets on Hydration")
+        # An asset that nobody knows of is no row of what the account holds.
+        assert not page.browser.find_elements(By.CSS_SELECTOR, ".holder table")
+        network.chains["hydraDx"].api["CurrenciesApi_accounts"] = tell
+        page.press("Ask again")
+        page.wait_for("Nothing on Polkadot, Polkadot Asset Hub, Hydration")
+
+        lost = "if (target.includes('/api/balances') && !window.back) return 'gone';"
+        with stubbed(page, lost):
+            page.open("/#/accounts")
+            page.wait_for("Balances are unknown: ")
+            page.browser.execute_script("window.back = true")
+            page.wait_for("Nothing on Polkadot, Polkadot Asset Hub, Hydration")
 
 
 def test_the_editor_offers_known_receivers_and_says_their_names(own: tuple[Page, Daemon]) -> None:
@@ -161,7 +185,7 @@ def test_max_fills_in_what_the_watched_account_can_send(own: tuple[Page, Daemon]
     page.open("/#/new/transfer")
     choose(page, "assetid", "DOT")
     page.press("Max")
-    page.wait_for("depends on the account that signs")
+    page.wait_for("depends on the account that signs. Fill in the sender")
     post(daemon, "/api/address/add", {"name": "Alice", "address": ALICE_42, "watch": True})
     page.browser.refresh()
     # No node answers here, so the page is given what a connected daemon would say.
@@ -181,6 +205,10 @@ def test_max_fills_in_what_the_watched_account_can_send(own: tuple[Page, Daemon]
     assert (asked["amount"], asked["sender"], asked["destination_address"]) == ("max", ALICE_42, KNOWN[0])
     assert (asked["source_chain"], asked["dest_chain"], asked["assetid"]) == ("polkadot", "assetHub", "DOT")
     assert "as" not in asked
+    page.open_details("More options")
+    type_in(page, 0, "sender", "Bob")
+    page.press("Max")
+    page.wait(lambda: '"sender":"Bob"' in page.browser.execute_script("return window.asked"))
 
     post(daemon, "/api/address/add", {"name": "council", "threshold": 2, "signatories": [ALICE_42, KNOWN[0]]})
     page.browser.refresh()
