@@ -77,7 +77,13 @@ export function copyButton(label, text) {
   return h("button", {
     type: "button", class: "quiet",
     onclick: async () => {
-      const value = typeof text === "function" ? await text() : text;
+      let value = text;
+      try {
+        if (typeof text === "function") value = await text();
+      } catch (error) {
+        say(error.message);
+        return;
+      }
       try {
         await navigator.clipboard.writeText(value);
         say("Copied");

@@ -16,6 +16,7 @@ from tests.browser.editor import choose
 from tests.browser.page import Daemon, Page, served
 from tests.browser.reading import AXE, barriers, needs_axe, violations
 from tests.browser.scenarios import ATTACK, UUID, a_flow, a_remark, a_transfer, diagram_of, post
+from tests.browser.wallets import stubbed
 from tests.conftest import BOB
 
 pytestmark = pytest.mark.acceptance
@@ -232,6 +233,14 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
 
     copied = browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
     assert copied == wanted
+
+
+def test_what_can_not_be_copied_is_said(page: Page, daemon: Daemon) -> None:
+    refused = "if (target.includes('/getUrl/')) return {status: 503, body: {error: 'the store is busy'}};"
+    with stubbed(page, refused):
+        page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+        page.press("Copy share string")
+        page.wait(lambda: page.find("#said").text == "the store is busy")
 
 
 def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None:
