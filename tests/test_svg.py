@@ -198,10 +198,17 @@ def test_steps_of_a_compact_picture_follow_each_other(app: Application) -> None:
     ways = [("n0", "one"), ("one", "n1"), ("n1", "two"), ("two", "n2")]
     raw["edges"] = [{"id": a + b, "source": a, "target": b} for a, b in ways]
 
+    for place, name in enumerate(("n0", "one", "n1", "two", "n2")):
+        node = next(each for each in raw["nodes"] if each["id"] == name)
+        node["position"] = {"x": place * 500, "y": 0}
+
     compact = compact_picture_of(app, raw)
 
     assert [card.id for card in compact.cards] == ["one", "two"]
     assert [(arrow.source, arrow.target) for arrow in compact.arrows] == [(0, 1)]
+    # The chain that stood between them leaves no gap.
+    (width,) = re.findall(r'<svg[^>]* width="(\d+)"', write_svg(compact))
+    assert int(width) < 800
 
 
 def test_a_chain_between_a_transfer_and_a_delay_is_left_out_too(app: Application) -> None:

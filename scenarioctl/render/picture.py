@@ -158,6 +158,8 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
 
     gone = {number for number, is_chain in enumerate(shared) if is_chain and is_shown(number)}
     kept = [number for number in range(len(picture.cards)) if number not in gone]
+    # A chain between two cards leaves a gap, so the others are placed anew.
+    is_gap = bool(gone & before.keys() & after.keys())
     place = {number: new for new, number in enumerate(kept)}
     arrows = [
         Arrow(source=before[number][0], target=after[number][0])
@@ -170,7 +172,7 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
         arrows=tuple(
             arrow._replace(source=place[arrow.source], target=place[arrow.target]) for arrow in arrows
         ),
-        middles=tuple(picture.middles[number] for number in kept),
+        middles=tuple(None if is_gap else picture.middles[number] for number in kept),
         order=tuple(place[number] for number in picture.order if number in place),
     )
 
