@@ -20,11 +20,18 @@ export function homeView(signal) {
   const jobs = part("jobs", "Jobs");
   const scenarios = part("scenarios", "Scenarios");
   const trouble = h("div");
+  const signed = { place: h("section", { "aria-labelledby": "signed" }) };
   const view = h("section", { class: "home", "aria-busy": "true" },
-    h("h1", { tabindex: "-1" }, "Home"), stale, trouble, signatures(), needs.section, jobs.section, scenarios.section, strip);
+    h("h1", { tabindex: "-1" }, "Home"), stale, trouble, signed.place, needs.section, jobs.section, scenarios.section, strip);
   let status = null;
   let chains = [];
   let heard = Date.now();
+  const drawSigned = () => {
+    const found = waiting().map((each) => ({ ...each, isOver: chains.some(({ name, block }) => name === each.chain && each.until > 0 && block > each.until) }));
+    signed.place.hidden = !found.length;
+    draw(signed, found, signatures);
+  };
+  drawSigned();
 
   function tell(kind, data) {
     heard = Date.now();
@@ -34,6 +41,7 @@ export function homeView(signal) {
     if (kind === "chains") {
       ({ chains } = data);
       nameChains(chains);
+      drawSigned();
     }
     if (kind === "status") {
       status = data;
@@ -65,13 +73,12 @@ export function homeView(signal) {
   return view;
 }
 
-// What was signed in this tab and is not sent yet.
-function signatures() {
-  const found = waiting();
-  return found.length > 0 && h("section", { "aria-labelledby": "signed" }, h("h2", { id: "signed" }, "Signed here, not sent"),
-    h("ul", { class: "rows" }, found.map(({ source, hash, says, sending }) => h("li", { class: "need split" },
-      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : "Not sent"), " ", says ? capital(says) : h("code", {}, `${hash.slice(0, 18)}…`)),
-      h("a", { class: "button primary", href: `#/sign/?${source}`, "data-key": `signed ${hash}` }, "Go on to send it")))));
+// What was signed in this browser and is not sent yet; `isOver` says that it is too late for it.
+function signatures(found) {
+  return found.length > 0 && [h("h2", { id: "signed" }, "Signed here, not sent"),
+    h("ul", { class: "rows" }, found.map(({ source, hash, says, sending, isOver }) => h("li", { class: "need split" },
+      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : isOver ? "Expired" : "Not sent"), " ", says ? capital(says) : h("code", {}, `${hash.slice(0, 18)}…`)),
+      h("a", { class: "button primary", href: `#/sign/?${source}`, "data-key": `signed ${hash}` }, isOver && !sending ? "Make a new one" : "Go on to send it"))))];
 }
 
 function part(id, title) {

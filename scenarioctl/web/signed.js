@@ -1,15 +1,15 @@
-// Signed transactions that the daemon has not taken yet. This tab keeps them, so that a reload loses none.
+// Signed transactions that the daemon has not taken yet. This browser keeps them, so that a closed tab loses none.
 
 import { keepIn, readKept } from "./storage.js";
 
 const KEY = "scenarioctl.signed";
 
 function all() {
-  const found = readKept("sessionStorage", KEY);
+  const found = readKept("localStorage", KEY);
   return found !== null && typeof found === "object" && !Array.isArray(found) ? found : {};
 }
 
-const write = (records) => keepIn("sessionStorage", KEY, records);
+const write = (records) => keepIn("localStorage", KEY, records);
 
 const TEXTS = ["source", "chain", "tx", "signed", "hash", "address"];
 
@@ -29,7 +29,7 @@ export function keptByHash(hash) {
   return Object.values(all()).find((record) => whole(record) && record.hash === hash) ?? null;
 }
 
-// All that were signed and are not sent, as far as this tab knows.
+// All that were signed and are not sent, as far as this browser knows.
 export const waiting = () => Object.values(all()).filter(whole);
 
 export function forget(hash) {

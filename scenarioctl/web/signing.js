@@ -180,7 +180,7 @@ function expired({ job }, { node }, signal) {
   return [h("p", { class: "notice" }, "This draft has expired."), h("div", { class: "actions" }, button), h("p", { class: "hint" }, "Runs the job once more now."), said];
 }
 
-// A transaction that was signed in this tab and not sent yet.
+// A transaction that was signed in this browser and not sent yet.
 function waiting(record, transaction, start, signal) {
   const place = h("div");
   const discard = h("button", { type: "button", class: "danger", onclick: async () => {

@@ -117,7 +117,7 @@ function again(record, status, look, signal) {
       button.disabled = false;
     }
   } }, "Send it again");
-  return h("div", {}, h("p", { class: "hint" }, "This tab still has the signed bytes. A chain executes them once, however often they are sent."), h("div", { class: "actions" }, button), said);
+  return h("div", {}, h("p", { class: "hint" }, "This browser still has the signed bytes. A chain executes them once, however often they are sent."), h("div", { class: "actions" }, button), said);
 }
 
 const shown = ({ human, value, asset }) => amount(human ?? `${value} of the smallest unit of ${asset}`, human ? value : "");

@@ -174,8 +174,13 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
     page, daemon, _, chain = started
     signed = sign_in_wallet(page, to_the_wallet(page, f"scenario={a_transfer(daemon)}"))
 
+    # Also in another tab, which may be closed since.
+    page.browser.switch_to.new_window("tab")
     page.open("/#/")
-    page.wait_for("Signed here, not sent", "Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub")
+    page.wait_for("Signed here, not sent", "Not sent Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub")
+    page.browser.close()
+    page.browser.switch_to.window(page.browser.window_handles[0])
+    page.open("/#/")
     page.click("a[data-key^='signed 0x']")
     page.wait_for("Discard the signature")
     send(page, chain, signed)
@@ -183,3 +188,12 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
     page.open("/#/")
     page.wait_for("Nothing needs you.")
     assert "Signed here" not in page.text()
+
+
+def test_a_signature_that_is_too_late_is_made_anew(started: Started) -> None:
+    page, daemon, _, chain = started
+    sign_in_wallet(page, to_the_wallet(page, f"scenario={a_transfer(daemon)}"))
+    chain.best += 100
+
+    page.open("/#/")
+    page.wait_for("Signed here, not sent", "Expired Teleports 1.5 DOT", "Make a new one")

@@ -48,7 +48,7 @@ def rows(page: Page) -> list[str]:
 def assert_refused(page: Page, chain: LivingChain, words: str) -> None:
     page.wait_for(words)
     assert "Discard the signature" not in page.text()
-    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") is None
+    assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") is None
     assert chain.taken == []
 
 

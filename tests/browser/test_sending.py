@@ -57,7 +57,7 @@ def test_a_signature_is_discarded_by_who_says_so(started: Started) -> None:
 
     page.wait_for("1. Account")
     page.wait_for("Will succeed")
-    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+    assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
     assert chain.taken == []
 
 
@@ -122,7 +122,7 @@ def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started:
         page.press("Discard the signature")
         page.answer("Discard the signature")
         page.wait(
-            lambda: page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+            lambda: page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
         )
 
 
@@ -149,7 +149,7 @@ def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(s
     page.press("Send")
     page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
     page.find("a[href^='#/create/?diagramData=']")
-    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") == "{}"
+    assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
     chain.include()
     page.wait_for("It is in block 1004 of Polkadot, not finalized yet.")
     page.wait_for("0.0161154943 DOT")
@@ -183,7 +183,7 @@ def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_he
         page.wait_for("It may have been sent")
         assert "#/tx/" in page.browser.current_url
         page.browser.refresh()
-        page.wait_for("This tab still has the signed bytes.")
+        page.wait_for("This browser still has the signed bytes.")
     page.press("Send it again")
     page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
@@ -197,7 +197,7 @@ def test_a_transaction_sent_again_is_followed_although_an_answer_is_lost(started
         signed = signed_once(page, daemon)
         with chain.losing_answers():
             page.press("Send")
-            page.wait_for("This tab still has the signed bytes.")
+            page.wait_for("This browser still has the signed bytes.")
         page.browser.execute_script("window.broken = true")
         page.press("Send it again")
         page.wait_for("It was sent to Polkadot, and isn't in a block yet.")

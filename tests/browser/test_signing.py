@@ -395,7 +395,7 @@ def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Sta
     time.sleep(0.5)
 
     assert "Signed by" not in page.text()
-    assert page.browser.execute_script("return sessionStorage.getItem('scenarioctl.signed')") is None
+    assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") is None
 
 
 # Sign
@@ -613,7 +613,7 @@ def test_what_else_the_browser_has_kept_does_no_harm(page: Page, daemon: Daemon,
     page.open("/#/import")
     page.browser.execute_script(
         "localStorage.setItem('scenarioctl.account.32', arguments[0]);"
-        "sessionStorage.setItem('scenarioctl.signed', arguments[0])",
+        "localStorage.setItem('scenarioctl.signed', arguments[0])",
         junk,
     )
     page.open(f"/#/sign/?scenario={scenario}")
