@@ -159,7 +159,8 @@ const COSTS = { "transaction fee": "Transaction fee", delivery: "Delivery", exec
 
 function costs({ costs: parts = [], cost = [], arrivals, settled }) {
   if (!parts.length) return null;
-  const open = arrivals.some(({ state }) => state !== "arrived");
+  // What the way kept is a part only if all of it is known.
+  const open = arrivals.length > 0 && !parts.some(({ what }) => what === "execution");
   return h("section", { "aria-labelledby": "costs" },
     h("h2", { id: "costs" }, "Costs"),
     h("dl", { class: "costs" }, parts.map((each) => h("div", {}, h("dt", {}, COSTS[each.what] ?? each.what), h("dd", {}, shown(each)))),

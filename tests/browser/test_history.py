@@ -81,6 +81,12 @@ def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(pa
             assert not AXE.exists() or violations(page) == []
 
 
+def test_a_total_without_what_the_way_kept_is_none(page: Page) -> None:
+    unread = {**ARRIVED["arrivals"][0], "received": []}
+
+    shown(page, {**ARRIVED, "arrivals": [unread], "costs": ARRIVED["costs"][:2], "cost": [amount(1, "0.046 DOT")]}, "Total so far", "What the way kept isn't known.")  # fmt: skip
+
+
 def test_a_swap_says_what_was_received(page: Page) -> None:
     swap = {**ARRIVED, "arrivals": [], "received": [got("6.12 USDT", "polkadot", ALICE)]}
 
