@@ -276,6 +276,13 @@ def test_what_the_way_kept_is_a_whole_number_whatever_the_decimals_there() -> No
     assert [each["value"] for each in sum_by_asset(costs)] == ["659999999"]
 
 
+def test_costs_of_one_kind_in_several_assets_are_all_told(world: World) -> None:
+    usdt = {"value": "12", "asset": "USDT", "human": "0.000012 USDT"}
+    store(world, effects={**TRANSFER, "events": [], "arrivals": [], "delivery": [dot(300_000_000), usdt]})
+
+    assert "0.03 DOT, 0.000012 USDT" in world.show("tx", "status", "polkadot", SENT.hash)
+
+
 def test_what_was_sold_beside_a_transfer_is_no_cost_of_its_way() -> None:
     both = {**TRANSFER, "left": [dot(60_460_000_000)], "received": SWAP["received"]}
 

@@ -260,7 +260,10 @@ def _costs(answer: Mapping[str, Any]) -> dict[str, str]:
     fee = describe_amount(paid) if paid else answer.get("fee_human", "")
     left = ", ".join(describe_amount(each) for each in answer.get("left") or ())
     events = "" if is_verbose() or not answer["events"] else f"{len(answer['events'])}, shown by -v"
-    others = {each["what"]: describe_amount(each) for each in answer.get("costs") or ()}
+    others: dict[str, str] = {}
+    for each in answer.get("costs") or ():
+        former = others.get(each["what"])
+        others[each["what"]] = f"{former}, {describe_amount(each)}" if former else describe_amount(each)
     found = {
         "left the signer": left and f"{left}, fees included",
         **others,
