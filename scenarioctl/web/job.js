@@ -25,7 +25,7 @@ export function jobPart(scenario, signal, told) {
       change.hidden = status.state === "stopped";
       pause.hidden = status.state !== "running";
       resume.hidden = status.state !== "paused";
-      stop.hidden = status.state !== "running";
+      stop.hidden = status.state === "stopped";
       await runs.refresh(status);
     } catch (error) {
       if (signal.aborted) return;

@@ -162,6 +162,9 @@ def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon
     page.fill("every", "2h", within="[aria-labelledby=job] details")
     page.press("Change")
     page.wait_for("every 2h")
+    # A paused one is stopped too.
+    page.press("Pause")
+    page.wait_for("paused on request")
     page.press("Stop")
     page.wait_for("not running")
 
