@@ -9,6 +9,8 @@ import { lastPayout, sentFor, sentNotices } from "./sent.js";
 
 // Drawn at first; the others when somebody asks for them, some in each frame.
 const SHOWN = 20;
+// Nothing is wrong if a run fills in the rest.
+const FILLED_IN = "A run drafts it once the data has come.";
 
 // `drafted({rows, count})` hears of the transactions, and how many of them can be signed as one; of null while there are none.
 export function transactionPart(scenario, drafted, signal) {
@@ -42,9 +44,8 @@ export function transactionPart(scenario, drafted, signal) {
     } catch (error) {
       if (signal.aborted) return;
       drafted({ rows: [], count: 0 });
-      // Nothing is wrong if a run fills in the rest.
       const isWaiting = error.code !== "gone" && scenario.problems.length > 0 && scenario.problems.every(({ waiting }) => waiting);
-      fill(place, sentNotices(sent, scenario.id, false, signal), isWaiting ? h("p", { class: "hint" }, "A run drafts it once the data has come.") : problemOf(error, draft));
+      fill(place, sentNotices(sent, scenario.id, false, signal), isWaiting ? h("p", { class: "hint" }, FILLED_IN) : problemOf(error, draft));
       outage = error.code === "gone";
     }
   }
@@ -58,9 +59,10 @@ function transaction(scenario, row, several, signal) {
   const { node = "" } = row;
   const step = scenario.nodes.find(({ id }) => id === node);
   if (row.error) {
+    const found = scenario.problems.filter((each) => each.node === node);
     return h("article", {},
-      h("p", { class: "says" }, step?.text || node),
-      h("p", { class: "problem" }, row.error));
+      h("p", { class: "step-text" }, step?.text || node),
+      found.length && found.every(({ waiting }) => waiting) ? h("p", { class: "hint" }, FILLED_IN) : h("p", { class: "problem" }, row.error));
   }
   const more = h("div");
   const decode = async () => {

@@ -301,6 +301,18 @@ def test_what_a_run_fills_in_is_no_error(page: Page, daemon: Daemon) -> None:
     assert not page.browser.find_elements("css selector", "main .problem")
 
 
+def test_of_several_transactions_what_a_run_fills_in_is_no_error(page: Page, daemon: Daemon) -> None:
+    hook = {"type": "webhook", "id": "hook", "name": "notes", "uuid": UUID}
+    texts = ("ready", "{{ hook.note }}")
+    remarks = [{"type": "Remark", "chain": "polkadot", "text": text} for text in texts]
+    page.open(f"/#/create/?diagramData={a_flow(daemon, {'steps': [hook, *remarks]})}")
+
+    # As somebody wrote it, with its small letter.
+    page.wait_for("Writes 'ready'", "A run drafts it once the data has come.")
+    assert page.find(".step-text").text.startswith("'{{ webhook_")
+    assert not page.browser.find_elements("css selector", "main .problem")
+
+
 def test_what_takes_a_while_has_a_skeleton(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     post(daemon, "/api/address/add", {"name": "Bob", "address": BOB, "watch": True})
