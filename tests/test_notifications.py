@@ -549,7 +549,7 @@ class TestDelivery:
             await started(app, receiver.url())
             await until(lambda: worker.counts.notifications_failed >= 1)
             error = (await app.store.outbox().figures()).error
-            assert error == says("private", "notifications", "private_targets", port=receiver.port)
+            assert error == says("private", "private_targets", port=receiver.port)
             assert not receiver.received
             app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
             await receiver.has(1)

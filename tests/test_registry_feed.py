@@ -168,6 +168,27 @@ REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
     ),
     "a relay chain is gone": (lambda: feed(lambda rows: rows["chains"].pop("kusama")), 2, ("kusama",)),
     "trust facts are gone": (lambda: feed(lambda rows: rows["trust"].pop("hydraDx")), 2, ("hydraDx",)),
+    "dated tomorrow": (
+        lambda: feed(now=NOW + timedelta(days=1)),
+        2,
+        (str((NOW + timedelta(days=1)).date()), str(NOW.date()), "clock"),
+    ),
+    "rows of tomorrow": (
+        lambda: feed(lambda rows: rows["assets"].update(read=str((NOW + timedelta(days=1)).date()))),
+        2,
+        (str((NOW + timedelta(days=1)).date()), "after"),
+    ),
+    # Only one of them would be compared with what is there.
+    "an asset is there twice": (
+        lambda: feed(lambda rows: rows["assets"]["assetHub"].insert(0, ["1984", "DED", 10])),
+        2,
+        ("assetHub", "two rows", "1984"),
+    ),
+    "a route is there twice": (
+        lambda: feed(lambda rows: rows["routes"]["polkadot"].insert(0, rows["routes"]["polkadot"][0])),
+        2,
+        ("polkadot", "two rows"),
+    ),
     "a key has a line break": (
         lambda: feed(lambda rows: rows["assets"].update({'a"\n': []})),
         2,
@@ -521,6 +542,24 @@ def test_a_feed_that_was_judged_beside_another_one_is_not_installed(tmp_path: Pa
     assert found.header.version == VERSION + 1
 
 
+@pytest.mark.parametrize("source", ["ftp://a/b", "https://", "file:///feed.json"])
+def test_only_a_file_and_a_page_are_read(scenarioctl: Run, source: str) -> None:
+    ended = scenarioctl("registry", "update", "--from", source)
+
+    assert (ended.code, ended.err) == (2, says("--from", source))
+
+
+def test_a_key_that_is_none_is_refused(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCENARIOCTL_REGISTRY_KEYS", "abc")
+
+    assert scenarioctl("config", "show").err == says("registry_keys", "abc")
+
+
+def test_a_feed_that_is_there_is_not_installed_again(update: Update) -> None:
+    assert update(feed(close_anew))[0] == 0
+    assert update(feed(close_anew)) == (0, "", says("already"))
+
+
 def test_without_a_source_the_command_says_where_one_is_set(scenarioctl: Run) -> None:
     ended = scenarioctl("registry", "update")
 
@@ -569,11 +608,15 @@ async def test_a_daemon_installs_what_is_stricter_and_logs_what_changed(
         await update_unattended(app)
         data.append(feed(set_chain("polkadot", decimals=12), version=VERSION + 2))
         await update_unattended(app)
+        data.append(feed(close_anew, version=VERSION + 3))
+        await update_unattended(app)
 
-    assert in_force() == VERSION + 1
+    # The last one, so that what it has confirmed doesn't count as old.
+    assert in_force() == VERSION + 3
     assert caplog.messages == [
         says("Version", str(VERSION + 1), "Anew"),
         says("Version", str(VERSION + 2), "Polkadot: decimals 10 → 12", "registry update"),
+        says("Version", str(VERSION + 3), "dates"),
     ]
 
 

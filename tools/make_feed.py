@@ -14,7 +14,7 @@ from pathlib import Path
 
 from Crypto.PublicKey import ECC
 
-from scenarioctl.chains.fact_feed import sign
+from scenarioctl.chains.fact_feed import read_signed, sign
 from scenarioctl.chains.fact_rows import FILES, FORMAT, VERSION, Rows, package_facts
 from scenarioctl.files import atomic_write
 
@@ -41,8 +41,11 @@ def main() -> None:
         days=given.days,
         previous=previous,
     )
-    atomic_write(given.target, sign(payload, key), mode=0o644)
-    print(key.public_key().export_key(format="raw").hex())
+    public_key = key.public_key().export_key(format="raw").hex()
+    feed = sign(payload, key)
+    read_signed(feed, [public_key], source=str(given.target), today=datetime.now(UTC).date())
+    atomic_write(given.target, feed, mode=0o644)
+    print(public_key)
 
 
 def make_payload(

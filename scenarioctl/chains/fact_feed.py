@@ -33,7 +33,7 @@ from scenarioctl.chains.fact_rows import (
     write_feed,
 )
 from scenarioctl.chains.locations import read_location
-from scenarioctl.chains.trust import read_all
+from scenarioctl.chains.trust import TrustFacts, read_all
 from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, fold, shorten
 
 _Role = Literal["relay", "asset_hub", "system", "dex", "contracts", "parachain", "ethereum"]
@@ -142,7 +142,7 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
             expected="JSON with key, signature and payload",
         ) from None
     key = envelope.key.lower()
-    if key not in {each.lower().removeprefix("0x") for each in keys}:
+    if key not in keys:
         raise InvalidRequest(
             field="feed",
             problem=f"is signed by the key {shorten(key, 70)}, which registry_keys doesn't have: add it if you trust who signs with it",
@@ -160,6 +160,11 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
         raise InvalidRequest(
             field="feed", problem=f"of {read.made} expired on {read.expires}: get a newer one"
         )
+    if read.made > today:
+        raise InvalidRequest(
+            field="feed",
+            problem=f"is dated {read.made}, and it is {today} by this machine's clock: set the clock, or tell who signed",
+        )
     header = FeedHeader(
         format=read.format,
         version=read.version,
@@ -173,7 +178,7 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
     with _refusing():
         # As text: numbers stay what Python's own reader makes of those of the package.
         rows = loads(envelope.payload)["facts"]
-        _check_rows(rows)
+        _check_rows(rows, read.made)
     return header, rows
 
 
@@ -197,28 +202,30 @@ def _verify(payload: bytes, key: str, signature: str) -> None:
         ) from None
 
 
-def _check_rows(rows: Rows) -> None:
-    """Raise ValueError, TypeError or KeyError if the program could not start with *rows*."""
+def _check_rows(rows: Rows, made: date) -> None:
+    """Raise ValueError, TypeError or KeyError if the program could not start with *rows*, or would misjudge what they change."""
     if rows.keys() != FILES.keys():
         raise ValueError(f"its kinds are {', '.join(rows)}")
     for key in (key for own in rows.values() for key in own):
         if not _NAME.match(key):
             raise ValueError(f"a row is named {key!r}")
     _check_chains(rows)
-    _check_trust(rows)
-    for row in msgspec.convert(rows["runtimes"], dict[str, _Runtime]).values():
-        date.fromisoformat(row.read)
-    date.fromisoformat(rows["assets"]["read"])
-    for row in _cells(rows["assets"], _ASSET, needed=2, skipped="read"):
+    trust = _check_trust(rows)
+    runtimes = msgspec.convert(rows["runtimes"], dict[str, _Runtime])
+    for row in _cells(rows["assets"], _ASSET, needed=2, ends=1, skipped="read"):
         if len(row) > 5 and row[5]:
             read_location(row[5])
-    for row in _cells(rows["routes"], _ROUTE, needed=7, skipped="sources"):
+    routes = [*_cells(rows["routes"], _ROUTE, needed=7, ends=2, skipped="sources")]
+    for row in routes:
         read_location(row[1])
-        date.fromisoformat(row[6])
+    days = [rows["chains"]["read"], rows["assets"]["read"], *(row[6] for row in routes)]
+    days += [row.read for row in runtimes.values()] + [facts.read for facts in trust.values()]
+    # One from the future would never count as old.
+    if (latest := max(map(date.fromisoformat, days))) > made:
+        raise ValueError(f"a row was read on {latest}, after the feed was made")
 
 
 def _check_chains(rows: Rows) -> None:
-    date.fromisoformat(rows["chains"]["read"])
     own = {name: row for name, row in rows["chains"].items() if name != "read"}
     chains = msgspec.convert(own, dict[str, _Chain])
     for name, chain in chains.items():
@@ -234,24 +241,27 @@ def _check_chains(rows: Rows) -> None:
             raise ValueError(f"{name} is missing, and not among the closed chains")
 
 
-def _check_trust(rows: Rows) -> None:
+def _check_trust(rows: Rows) -> Mapping[str, TrustFacts]:
     trust = read_all({name: dict(row) for name, row in rows["trust"].items()})
-    for facts in trust.values():
-        date.fromisoformat(facts.read)
     for name in package_facts("trust"):
         if name in rows["chains"] and name not in trust:
             raise ValueError(f"the trust facts of {name} are missing")
+    return trust
 
 
 def _cells(
-    rows: Mapping[str, Any], types: Sequence[tuple[type, ...]], *, needed: int, skipped: str
+    rows: Mapping[str, Any], types: Sequence[tuple[type, ...]], *, needed: int, ends: int, skipped: str
 ) -> Iterator[Any]:
-    """Give each row of cells; ValueError if one has others than *types*."""
+    """Give each row of cells; ValueError if one has others than *types*, or its first *ends*, which name it, twice."""
     for name, own in rows.items():
+        named = set()
         for row in own if name != skipped else ():
             fits = needed <= len(row) <= len(types)
             if not fits or not all(type(cell) in kinds for cell, kinds in zip(row, types, strict=False)):
                 raise ValueError(f"a row of {name} is {shorten(str(row), 60)}")
+            if tuple(row[:ends]) in named:
+                raise ValueError(f"{name} has two rows of {', '.join(row[:ends])}")
+            named.add(tuple(row[:ends]))
             yield row
 
 

@@ -20,8 +20,8 @@ from scenarioctl.files import read_document, read_file, read_line, read_text
 VERSION = 2026112702
 #: What rows look like.  A feed of another format isn't read: raise it if a field gets another name or another meaning.
 FORMAT = 1
-#: Bytes of a feed.
-LIMIT = 20_000_000
+#: Bytes of a feed, as of any answer of a web server.
+LIMIT = 1_048_576
 
 _PACKAGE = Path(__file__).parents[1]
 #: Kind of rows -> the package's own.

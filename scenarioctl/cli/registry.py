@@ -5,13 +5,18 @@ from dataclasses import asdict
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import confirms, open_application, perform, print_table, run, tell
+from scenarioctl.cli.execution import (
+    asked_for_json,
+    confirms,
+    open_application,
+    perform,
+    print_table,
+    run,
+    tell,
+)
 from scenarioctl.cli.options import option
-from scenarioctl.cli.output import list_some, printable, say
+from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import InvalidRequest
-
-#: So many changes are named in one sentence.
-_NAMED = 3
 
 
 @click.group(cls=Group)
@@ -52,16 +57,19 @@ def update(source: str, yes: bool) -> None:
     feed = run(judge_feed(app, source))
     changes = [{**asdict(each), "says": str(each)} for each in feed.changes]
     if feed.opening and not yes:
-        named = list_some([str(each) for each in feed.opening], _NAMED)
+        if not asked_for_json():
+            say("\n".join(printable(str(each)) for each in feed.opening))
         if not confirms():
             raise InvalidRequest(
                 field="--yes",
-                problem=f"is missing: version {feed.header.version} opens or changes what somebody has to agree to: {named}",
+                problem=f"is missing: version {feed.header.version} opens or changes what somebody has to agree to",
                 details={"changes": changes},
             )
-        say("\n".join(printable(str(each)) for each in feed.opening))
         click.confirm("Agree to these changes?", abort=True, err=True)
-    feed.install()
+    outcome = "was installed already."
+    if not feed.is_installed:
+        feed.install()
+        outcome = "is installed. Your daemons restart to use it."
     print_table(
         {
             "version": feed.header.version,
@@ -72,4 +80,4 @@ def update(source: str, yes: bool) -> None:
         ("kind", "change", "agreed"),
         ((each.kind, str(each), "yes" if each.opens else "") for each in feed.changes),
     )
-    tell(f"Version {feed.header.version} of {feed.header.date} is installed. Your daemons restart to use it.")
+    tell(f"Version {feed.header.version} of {feed.header.date} {outcome}")

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.chains.fact_rows import LIMIT, VERSION, feed_path, installed
+from scenarioctl.chains.fact_rows import LIMIT, VERSION, feed_path, installed, read_feed
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.files import read_file, reason_of
 from scenarioctl.operations.results import Result
@@ -72,7 +73,6 @@ async def show_facts(app: Application, request: ShowFacts) -> Result[FactsInForc
 
     header, dated = _header_in_force(), date_facts(app)
     key = "" if header is None else header.key
-    keys = {each.lower().removeprefix("0x") for each in app.settings.registry_keys}
     answer: FactsInForce = {
         "version": VERSION if header is None else header.version,
         **dated,
@@ -84,7 +84,7 @@ async def show_facts(app: Application, request: ShowFacts) -> Result[FactsInForc
         "path": "" if header is None else str(feed_path()),
     }
     unknown = f"The key {key} signed these facts, and registry_keys doesn't have it any more."
-    return Result(answer=answer, warnings=(unknown,) if key and key not in keys else ())
+    return Result(answer=answer, warnings=(unknown,) if key and key not in app.settings.registry_keys else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,12 @@ class JudgedFeed:
     def opening(self) -> "list[FactChange]":
         """What a person has to agree to."""
         return [each for each in self.changes if each.opens]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it is the one that is there."""
+        found, _ = read_feed(feed_path())
+        return found is not None and found.header.digest == self.header.digest
 
     def install(self) -> None:
         """Install it for this user; Conflict if another process installed one meanwhile, InvalidRequest if it can't be written."""
@@ -131,6 +137,14 @@ async def _fetch(app: Application, url: str) -> bytes:
 
     from scenarioctl.outgoing import WebRequest, place_of
 
+    if not re.match("https?://[^/?#]", url, re.IGNORECASE):
+        raise InvalidRequest(
+            field="--from",
+            value=url,
+            limit=200,
+            problem="cannot be read",
+            expected="a file, or a URL like https://…",
+        )
     if app.settings.offline:
         raise InvalidRequest(
             field="registry_url", problem=f"{place_of(url)} can't be read offline{app.settings.online_advice}"
@@ -147,10 +161,10 @@ def _read(path: str) -> bytes:
             raise too_large(path)
         return read_file(Path(path), limit=LIMIT)
     except FileNotFoundError:
-        raise NotFound(field="from", value=path, limit=200, problem="does not exist") from None
+        raise NotFound(field="--from", value=path, limit=200, problem="does not exist") from None
     except (OSError, ValueError) as error:
         raise InvalidRequest(
-            field="from", value=path, limit=200, problem=f"cannot be read: {reason_of(error)}"
+            field="--from", value=path, limit=200, problem=f"cannot be read: {reason_of(error)}"
         ) from None
 
 
@@ -165,10 +179,10 @@ async def update_unattended(app: Application) -> None:
             feed.header.version,
             "; ".join(map(str, feed.opening[:20])),
         )
-    elif feed.changes:
+    elif not feed.is_installed:
         await asyncio.to_thread(feed.install)
         log.warning(
             "Version %d of the facts is installed: %s",
             feed.header.version,
-            "; ".join(map(str, feed.changes[:20])),
+            "; ".join(map(str, feed.changes[:20])) or "nothing else than their dates has changed",
         )

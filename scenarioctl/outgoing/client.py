@@ -150,7 +150,7 @@ class Attempt:
             return self._failed("could not be found", sent=False, passing=True)
         if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
             return self._failed(
-                "leads to a private, local or reserved address, which http steps and notifications may not reach. "
+                "leads to a private, local or reserved address. "
                 "To allow hosts and networks of your own, list them in private_targets in config.toml",
                 sent=False,
             )
