@@ -196,6 +196,8 @@ def test_doctor_says_offline_how_old_the_facts_are(scenarioctl: Run, monkeypatch
     on(monkeypatch, LAST_DAY + timedelta(days=1))
     assert facts()["ok"] is None
     assert facts()["text"] == says("91 days old")
+    on(monkeypatch, date(2001, 1, 1))
+    assert (facts()["ok"], facts()["text"]) == (False, says("2001-01-01", "clock"))
 
 
 def test_a_call_that_rests_on_the_runtime_alone_is_as_old_as_its_table(

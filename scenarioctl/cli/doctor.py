@@ -497,7 +497,10 @@ def check_facts(app: "Application") -> HealthCheck:
     if oldest is None:
         return HealthCheck("facts", None, "none here", "install scenarioctl again")
     fact, chain = oldest
-    text = f"the oldest, {fact.what} of {chain.title}, is {max((today - fact.read).days, 0)} days old ({fact.read})"
+    if fact.read > today:
+        text = f"it is {today} by this clock, and the {fact.what} of {chain.title} was read on {fact.read}"
+        return HealthCheck("facts", False, text, "set the clock, for example with NTP")
+    text = f"the oldest, {fact.what} of {chain.title}, is {(today - fact.read).days} days old ({fact.read})"
     is_old = today - fact.read > fact_ages.LIMIT
     return HealthCheck("facts", None if is_old else True, text, "upgrade scenarioctl" if is_old else "")
 
