@@ -157,4 +157,4 @@ def test_nobody_is_asked_whose_stdout_is_a_pipe(start: Start) -> None:
     dialogue = start("create", "remark", stdout=subprocess.DEVNULL)
 
     assert dialogue.end() == 2
-    assert "Error: chain is missing, expected --chain" in dialogue.seen
+    assert "Error: --chain is missing" in dialogue.seen

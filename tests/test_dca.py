@@ -91,7 +91,7 @@ FULL = (*SMALL[:2], "--total", "20", *SMALL[2:])
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ((*ORDER, *FULL), 2, ("min_received", "missing")),
+        ((*ORDER, *FULL), 2, ("min-received", "missing")),
         ((*ORDER, *FULL, "--min-received", "0"), 2, ("min_received", "0")),
         ((*ORDER, *FULL, "--min-amount-out", "0"), 2, ("min_amount_out", "0")),
         ((*ORDER, *FULL, "--min-received", "1", "--min-amount-out", "1"), 2, ("min_amount_out", "both")),

@@ -49,6 +49,8 @@ async def summary_of(app: Application, id: str) -> Any:
         # An id precedes a name, and `@last` is the newest.
         ("hLhmE6m0j", OTHER.id),
         ("@last", ALIKE.id),
+        (" Monthly rent\n", RENT.id),
+        ("3kf9Qz7aB\r\n", RENT.id),
     ],
 )
 async def test_a_scenario_is_found_by_what_names_it(tmp_path: Path, text: str, id: str) -> None:

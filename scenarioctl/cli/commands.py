@@ -194,7 +194,11 @@ class Command(_OfOperation):
             for each in () if as_json else self.params:
                 if isinstance(each, SpelledOption) and each.name == error.field:
                     option = each.shown[0]
-                    if option != f"--{error.field.replace('_', '-')}" and option not in error.expected:
+                    if error.expected == "/".join(each.shown):
+                        raise InvalidRequest(field=option, problem="is missing") from None
+                    is_missing = error.statement.startswith(f"{error.field} is missing")
+                    is_spelled = option == f"--{error.field.replace('_', '-')}"
+                    if option not in str(error) and (is_missing or not is_spelled):
                         raise error.named(option) from None
             raise
 

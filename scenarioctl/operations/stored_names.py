@@ -47,6 +47,8 @@ async def find_scenario(app: Application, text: str, *, field: str) -> str:
     """
     from scenarioctl.stores.validation import is_id
 
+    # Pasted ones bring spaces and line breaks.
+    text = text.strip() or text
     found = await app.store.find_named(text, limit=_LISTED + 1)
     if len(found) > 1:
         listed = [f"{id} ({shorten(name, 40)})" if name else id for id, name in found[:_LISTED]]
