@@ -87,9 +87,14 @@ class ScenarioctlError(Exception):
         """Let a JSON answer say *details* too."""
         self._details |= details
 
-    def blame(self, field: str) -> Self:
-        """Let a JSON answer name *field* as the one at fault, whatever the sentence calls what is in it; return this error."""
+    def blame(self, field: str, value: object = _Unsaid.UNSAID) -> Self:
+        """Let a JSON answer name *field* as the one at fault, whatever the sentence calls what is in it; return this error.
+
+        Its *value* is said too, if the error has none and it is short.
+        """
         self._sent_as = field
+        if isinstance(self._value, _Unsaid) and _is_plain(value, _SHORT):
+            self._value = value
         return self
 
     def named(self, field: str) -> Self:
@@ -292,6 +297,10 @@ def name_of(value: object) -> str:
     if isinstance(value, list):
         return "a list"
     return shorten(value)
+
+
+#: Characters of a value that a JSON answer repeats.
+_SHORT = 60
 
 
 def _is_plain(value: object, limit: int) -> bool:

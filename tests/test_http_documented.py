@@ -210,6 +210,7 @@ def test_7_both_spellings_of_the_destination_may_agree_but_not_differ(served: Se
             "error": "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ; give one of them",
             "code": "invalid_request",
             "field": "destchain",
+            "value": "hydraDx",
         },
     )
 
@@ -300,6 +301,37 @@ def test_7_an_amount_that_is_wrong_stands_beside_its_sentence(served: Serving) -
         0,
         "a number above zero",
     )
+
+
+SWAP = {"assetin": 5, "assetout": 10, "amount": 1, "min_received": 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "value"),
+    [
+        ("/api/create/remark", {"chain": "polkadot", "text": ""}, "text", ""),
+        ("/api/create/swap", {**SWAP, "min_amount_out": "7"}, "min_amount_out", "7"),
+        ("/api/create/flow", {"flow": "gm"}, "flow", "gm"),
+        ("/api/xcm/asset-transfer", {**TRANSFER, "allow_death": True}, "allow_death", True),
+        ("/api/chain/broadcast", {"chain": "polkadot", "tx": GOOD, "draft": 3}, "draft", 3),
+        ("/api/address/add", {"name": "Bob", "address": BOB, "at": "1-2"}, "at", "1-2"),
+    ],
+)
+def test_an_error_has_the_field_at_fault_and_what_it_was_sent(
+    served: Serving, path: str, body: dict[str, Any], field: str, value: object
+) -> None:
+    said = served.post(path, body).json()
+
+    assert (said["field"], said["value"]) == (field, value)
+
+
+def test_a_conflict_names_the_field_too(served: Serving) -> None:
+    served.post("/api/address/add", {"name": "Bob", "address": BOB})
+    name = served.post("/api/address/add", {"name": "Bob", "address": f"0x{7:064x}"}).json()
+    address = served.post("/api/address/add", {"name": "Robert", "address": BOB}).json()
+
+    assert (name["code"], name["field"], name["value"]) == ("conflict", "name", "Bob")
+    assert (address["code"], address["field"], address["value"]) == ("conflict", "address", BOB)
 
 
 def test_11_an_error_has_the_flag_as_the_interface_spells_it(served: Serving) -> None:

@@ -205,6 +205,7 @@ def test_metadata_that_tells_no_digest_leaves_it_off_unless_it_is_asked_for(ask:
             "error": says("metadata_hash", "1002005", "14"),
             "code": "invalid_request",
             "field": "metadata_hash",
+            "value": "auto",
             "expected": "15 or newer",
         },
         2,

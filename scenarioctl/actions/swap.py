@@ -253,7 +253,7 @@ def read_minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
             ),
         )
     if fields.get("min_amount_out") is not None:
-        raise InvalidRequest(f"{raw} and {tokens} are both given, expected one of them")
+        raise InvalidRequest(field=raw, problem=f"and {tokens} are both given", expected="one of them")
     if has_placeholder(received) or isinstance(asset_out, str):
         raise InvalidRequest(
             f"{tokens} {shorten(received)} can't be counted in the smallest unit before a run: expected {raw} instead"

@@ -232,7 +232,9 @@ def naming_fields(request_type: type, sent: object) -> Iterator[None]:
             if aliases.get(each, each) == name and value not in ("", None)
         ]
         if meant:
-            error.blame((spelled or meant)[0] + rest)
+            name = (spelled or meant)[0]
+            sent_value = {"value": given[name]} if name in given and not rest else {}
+            error.blame(name + rest, **sent_value)
         raise
 
 

@@ -511,8 +511,17 @@ def runtime_used(built: "UnsignedTransaction | RuntimeTable", *, offline: bool) 
     return used
 
 
-def check_sender(check: bool, sender: str, chain: "Chain | None" = None) -> bytes | None:
-    """Return the account of *chain* that a check is made for; None where none is asked for."""
+def check_sender(
+    check: bool, sender: str, chain: "Chain | None" = None, *, is_read: bool = True
+) -> bytes | None:
+    """Return the account of *chain* that a check is made for; None where none is asked for.
+
+    *is_read*: something else than a check depends on the sender, who is refused otherwise.
+    """
+    if sender and not check and not is_read:
+        raise InvalidRequest(
+            field="sender", value=sender, problem="has no effect here", expected="check, or no sender"
+        )
     return parse_sender(sender, chain) if check else None
 
 

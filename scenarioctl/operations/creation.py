@@ -85,6 +85,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     from scenarioctl.actions.drafting import check_death
     from scenarioctl.actions.fields import Fields, is_maximum
     from scenarioctl.actions.transfer import draft_parsed, draw_alone, maximize, parse_transfer
+    from scenarioctl.model.formulas import needs_maximum
 
     is_max = is_maximum(request.amount)
     closing = bool(request.allow_death)
@@ -93,7 +94,8 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         # Any amount will do until the largest is known.
         fields |= {"amount": 1, "allow_death": False}
     transfer = parse_transfer(app, Fields(fields))
-    sender = check_sender(request.check, request.sender, transfer.source)
+    is_read = bool(request.acting) or needs_maximum(str(request.amount))
+    sender = check_sender(request.check, request.sender, transfer.source, is_read=is_read)
     refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     if is_max:
         signer = parse_sender(request.sender, transfer.source, expected=WHOSE_BALANCE)
@@ -197,7 +199,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "Remark", **values_of(request))
-    sender = check_sender(request.check, request.sender)
+    sender = check_sender(request.check, request.sender, is_read=bool(request.acting))
     diagram = add_labels(app, _read_single(document), request)
 
     async def draft(view: Application) -> "UnsignedTransaction":

@@ -117,7 +117,9 @@ async def read_cursor(
     start = read_number_of(request.after, field="after")
     limit = 0
     if request.limit != "":
-        limit = read_number(request.limit, field="limit", kind="a number", expected="1 or more", least=1)
+        limit = read_number(
+            request.limit, field="limit", kind="a number of rows", expected="1 or more", least=1
+        )
     tail = read_number_of(request.tail, field="tail")
     moments, last = [], None
     if request.since != "":

@@ -259,7 +259,7 @@ class ReplacedScenario(TypedDict):
 async def replace_scenario(app: Application, request: ReplaceScenario) -> Result[ReplacedScenario]:
     stored = await app.store.get_scenario(request.id)
     if request.revision not in ("", stored.revision):
-        raise changed_meanwhile(request.id)
+        raise changed_meanwhile(request.id).blame("revision", request.revision)
     former = await open_blob(app, stored.blob, request.id)
     content = await app.aside(_read_content, request.content)
     document, notes, warnings = await _judge(app, content, former)

@@ -220,7 +220,9 @@ async def find_signed_draft(app: Application, job: str, draft: int | str) -> "Me
         return None
     if job == "" or draft == "":
         given, missing = ("draft", "job") if job == "" else ("job", "draft")
-        raise InvalidRequest(f"{given} {shorten(draft or job)} needs a {missing}, expected both or neither")
+        raise InvalidRequest(
+            field=given, value=draft or job, problem=f"needs a {missing}", expected="both or neither"
+        )
     return await find_draft(app, job, draft)
 
 

@@ -200,7 +200,9 @@ def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
     from scenarioctl.transactions.signing.signatures import SCHEMES
 
     if request.signature and request.signed_transaction:
-        raise InvalidRequest("signature and signed_transaction are both given, expected only one")
+        raise InvalidRequest(
+            field="signature", problem="and signed_transaction are both given", expected="only one"
+        )
     if not request.signed_transaction:
         if not request.signature:
             raise InvalidRequest(

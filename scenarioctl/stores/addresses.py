@@ -65,15 +65,15 @@ def _refuse_mix_up(entry: NamedAddress, entries: list[NamedAddress]) -> None:
         if each.name == entry.name:
             raise Conflict(
                 f"{each.name!r} is the name of {each.address}: to use it for another account, remove it first, with address remove"
-            )
+            ).blame("name", each.name)
         if each.account == entry.account:
             raise Conflict(
                 f"{entry.address} has the name {each.name!r}: use that, or remove it first, with address remove"
-            )
+            ).blame("address", entry.address)
         if appearance(each.name) == appearance(entry.name):
             raise Conflict(
                 f"the name {entry.name!r} is easily confused with {each.name!r}, which means {each.address}: choose another name"
-            )
+            ).blame("name", entry.name)
     if len(entries) >= MOST:
         raise Conflict(
             f"the address book has {MOST} names, the most there can be: remove one first, with address remove"
