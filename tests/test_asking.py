@@ -109,6 +109,17 @@ def test_a_wrong_value_is_told_at_once_and_asked_for_again(start: Start) -> None
     assert dialogue.seen.count("Error: ") == 3
 
 
+def test_a_name_of_the_address_book_is_an_answer(start: Start) -> None:
+    assert start("address", "add", "Cold wallet", BOB).end() == 0
+    dialogue = start("create", "transfer", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
+    for prompt, answer in (("(--amount): ", "1.5"), ("(--to-address): ", "Cold wallet")):
+        dialogue.read_until(prompt)
+        dialogue.type(f"{answer}\n")
+
+    assert dialogue.end() == 0
+    assert "--to-address 'Cold wallet'\n" in dialogue.seen
+
+
 def test_a_shells_completion_completes_an_answer(start: Start) -> None:
     dialogue = start("create", "remark", "--text", "hello")
     dialogue.read_until("(--chain): ")

@@ -63,8 +63,17 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
         ("scenarioctl template stats hy", {"hydraDx"}),
         ("scenarioctl create scenario --from asset", {"assetHub", "assetHub_kusama", "assetHub_paseo"}),
         ("scenarioctl contract info --abi flip", {"flipper.json"}),
+        ("scenarioctl registry update --from flip", {"flipper.json"}),
     ],
-    ids=["commands", "commands below", "options", "chains", "chains of an option", "files"],
+    ids=[
+        "commands",
+        "commands below",
+        "options",
+        "chains",
+        "chains of an option",
+        "files",
+        "files and pages",
+    ],
 )
 def test_the_shell_completes(tmp_path: Path, shell: str, line: str, offered: set[str]) -> None:
     (tmp_path / "flipper.json").touch()

@@ -106,8 +106,9 @@ def _check(context: click.Context, parameter: click.Parameter, value: str) -> No
         _asset(context, value, name)
     elif parameter.metavar == "ADDRESS":
         destination = _first(context.params, _DESTINATIONS)
-        if destination:
-            registry.find(destination).account_format.parse(value, field=name)
+        # What completes it are the names of the address book.
+        if destination and value not in (each.value for each in parameter.shell_complete(context, value)):
+            registry.find(destination).account_format.parse(value, field=parameter.opts[0])
     elif parameter.metavar == "TOKENS" and value != "max":
         from scenarioctl.actions.fields import read_tokens
 

@@ -124,7 +124,9 @@ def complete_scopes(context: click.Context, parameter: click.Parameter, incomple
 
 #: Unit -> what completes a value.
 COMPLETIONS: Mapping[str, Complete] = {
-    **dict.fromkeys(("FILE", "FILE|-", "FILE.csv|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"), complete_files),
+    **dict.fromkeys(
+        ("FILE", "FILE|-", "FILE|URL", "FILE.csv|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"), complete_files
+    ),
     "CHAIN": finding("chains"),
     "RELAY": finding("relays"),
     "ID": finding("scenario_ids"),
