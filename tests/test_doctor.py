@@ -207,6 +207,12 @@ def test_a_wrong_config_is_told_and_the_rest_is_still_checked(
     assert checks["store"]["ok"] is True
 
 
+def test_what_to_do_follows_a_question_as_a_sentence(scenarioctl: Run, tmp_path: Path) -> None:
+    told = scenarioctl("--config", configure(tmp_path, 'stoer = "x"'), "doctor").out
+
+    assert "did you mean store? Correct it;" in told
+
+
 def test_a_wrong_chain_is_told_and_the_rest_of_the_config_is_used(scenarioctl: Run, tmp_path: Path) -> None:
     store = tmp_path / "own.db"
     config = tmp_path / "config.toml"

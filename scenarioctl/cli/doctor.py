@@ -530,7 +530,8 @@ def _draw(checks: list[HealthCheck]) -> None:
     width = max(len(each.name) for each in shown)
     letters = _MARKS if _spells_marks() else {True: "ok", False: "x ", None: "! "}
     for each in shown:
-        advice = f". {each.advice[:1].upper()}{each.advice[1:]}" if each.advice else ""
+        stop = "" if each.text.endswith("?") else "."
+        advice = f"{stop} {each.advice[:1].upper()}{each.advice[1:]}" if each.advice else ""
         click.echo(f"{letters[each.ok]} {each.name:{width}}  {printable(each.text + advice)}")
 
 
