@@ -570,6 +570,8 @@ def test_zero_is_a_number_where_it_makes_sense_and_less_is_not() -> None:
             "1e-9999",
             says("amount", "1e-9999"),
         ),
+        # With a point between thousands, as many countries write them.
+        ("15.000", says("amount", "15.000", "15 or 15000")),
         (U128_MAX + 1, f"amount {U128_MAX + 1} {TOO_MUCH}"),
         (str(U128_MAX + 1), f"amount '{U128_MAX + 1}' {TOO_MUCH}"),
         ("1e60", f"amount '1e60' {TOO_MUCH}"),

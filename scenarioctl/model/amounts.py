@@ -64,7 +64,8 @@ _EXPECTED = "digits with an optional point, like 1.5"
 _EXPECTED_RAW = "a whole number of smallest units, like 15000000000"
 
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
-
+#: A number without a fraction that people of many countries read as thousands: 1.000.
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.000", re.ASCII)
 
 #: Digits as people type them, and a unit.
 _TYPED = re.compile(
@@ -235,6 +236,8 @@ def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
             problem="has a fraction, but is counted in the smallest unit",
             expected="a whole number",
         )
+    if isinstance(value, str) and _THOUSANDS.fullmatch(value):
+        raise several_meanings(field, value, [str(raw), str(raw * 1000)])
     return _within_u128(raw, value, field)
 
 

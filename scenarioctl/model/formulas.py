@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import RAW, U128_MAX, parse_number
+from scenarioctl.model.amounts import RAW, U128_MAX, parse_number, parse_raw
 
 #: The amount that stands for all that can be sent.
 MAXIMUM = "max"
@@ -239,6 +239,8 @@ class FormulaReader:
     def _number(self, digits: str, unit: str) -> Value:
         if digits == OPEN:
             number = Fraction(1)
+        elif unit.lower() == RAW:
+            number = Fraction(parse_raw(digits, field=self._field, zero=True))
         else:
             parsed = parse_number(digits, field=self._field, zero=True, expected=_EXPECTED)
             if parsed and parsed.adjusted() < -60:
