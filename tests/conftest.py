@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -114,13 +114,18 @@ def answer_validator(row: "Endpoint") -> Any:
     return jsonschema_rs.validator_for({**schema, "$defs": definitions})
 
 
+#: Seconds for which the next endpoint of a chain waits for the one before it, in tests.
+STAGGER = 2.0
+
+
 def trust_nodes() -> None:
     """Let a pause of this process cause no further question to a node, or to another one: tests say who is asked what."""
     from scenarioctl.chains import node_client, pool
-    from scenarioctl.chains.connection import TIMEOUTS
+    from scenarioctl.chains.connection import TIMEOUTS, Timeouts
 
     node_client.QUIET = pool.BELIEVED = 60.0
-    vars(pool)["TIMEOUTS"] = replace(TIMEOUTS, stagger=2.0)
+    Timeouts.__init__.__kwdefaults__["stagger"] = STAGGER  # type: ignore[index]
+    object.__setattr__(TIMEOUTS, "stagger", STAGGER)
 
 
 @dataclass(frozen=True, kw_only=True)

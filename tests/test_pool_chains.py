@@ -62,7 +62,7 @@ class Gate:
     async def reached(self, times: int = 1) -> None:
         """Wait until that many requests wait at the gate."""
         for _ in range(times):
-            await asyncio.to_thread(self.waiting.acquire, timeout=60)
+            assert await asyncio.to_thread(self.waiting.acquire, timeout=60)
 
 
 class SlowNode(Node):
@@ -153,7 +153,8 @@ async def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path
             gate.open.set()
             await asking
 
-    assert longest < 0.5
+    # What blocks the loop waits for as long as a node may take to answer, 20 s.
+    assert longest < 5
 
 
 async def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
