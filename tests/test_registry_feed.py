@@ -32,6 +32,7 @@ from tests.messages import says
 from tests.serving import Serving
 from tests.test_daemon import half_sent, read_all
 from tests.web import Visit, serving
+from tools import make_feed
 from tools.make_feed import make_payload
 
 KEY, OTHER_KEY = ECC.generate(curve="Ed25519"), ECC.generate(curve="Ed25519")
@@ -656,3 +657,50 @@ async def test_a_worker_looks_for_newer_facts(tmp_path: Path) -> None:
         await running
 
     assert in_force() == VERSION + 1
+
+
+@pytest.mark.parametrize(
+    ("pem", "days", "named"),
+    [
+        (None, "9", "No such file"),
+        ("no key", "9", "key format"),
+        (ECC.generate(curve="P-256").export_key(format="PEM"), "9", "EdDSA"),
+        (KEY.export_key(format="PEM"), "-9", "expired on"),
+    ],
+    ids=["no file", "no key", "another curve", "expired"],
+)
+def test_a_feed_that_nobody_could_install_is_not_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pem: str | None,
+    days: str,
+    named: str,
+) -> None:
+    key, target = tmp_path / "key.pem", tmp_path / "feed.json"
+    if pem is not None:
+        key.write_text(pem)
+    line = ["--key", str(key), "--version", str(VERSION + 1), "--days", days, str(target)]
+    monkeypatch.setattr(sys, "argv", ["make_feed.py", *line])
+
+    with pytest.raises(SystemExit) as ended:
+        make_feed.main()
+
+    assert ended.value.code == 2
+    assert named in capsys.readouterr().err.splitlines()[-1]
+    assert not target.exists()
+
+
+def test_a_feed_is_made_that_the_printed_key_verifies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, target = tmp_path / "key.pem", tmp_path / "feed.json"
+    key.write_text(KEY.export_key(format="PEM"))
+    line = ["--key", str(key), "--version", str(VERSION + 1), str(target)]
+    monkeypatch.setattr(sys, "argv", ["make_feed.py", *line])
+
+    make_feed.main()
+
+    printed = capsys.readouterr().out.strip()
+    header, _ = read_signed(target.read_bytes(), [printed], source="", today=datetime.now(UTC).date())
+    assert (printed, header.version) == (public(KEY), VERSION + 1)

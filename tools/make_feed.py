@@ -16,6 +16,7 @@ from Crypto.PublicKey import ECC
 
 from scenarioctl.chains.fact_feed import read_signed, sign
 from scenarioctl.chains.fact_rows import FILES, FORMAT, VERSION, Rows, package_facts
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.files import atomic_write
 
 
@@ -31,21 +32,24 @@ def main() -> None:
     given = parser.parse_args()
     if given.version <= VERSION:
         parser.error(f"--version {given.version} is not above {VERSION}, that of the package")
-    key = ECC.import_key(given.key.read_text(encoding="ascii"))
+    try:
+        print(_make(given.target, given.key, given.previous, version=given.version, days=given.days))
+    except (OSError, ValueError, KeyError, ScenarioctlError) as error:
+        parser.error(f"no feed was made: {error}")
+
+
+def _make(target: Path, key_file: Path, previous_file: Path | None, *, version: int, days: int) -> str:
+    """Write the feed to *target* and return the public key; OSError, ValueError, KeyError or ScenarioctlError if it can't be read back."""
+    key = ECC.import_key(key_file.read_text(encoding="ascii"))
     previous = ""
-    if given.previous:
-        previous = sha256(json.loads(given.previous.read_bytes())["payload"].encode()).hexdigest()
-    payload = make_payload(
-        {kind: package_facts(kind) for kind in FILES},
-        version=given.version,
-        days=given.days,
-        previous=previous,
-    )
-    public_key = key.public_key().export_key(format="raw").hex()
-    feed = sign(payload, key)
-    read_signed(feed, [public_key], source=str(given.target), today=datetime.now(UTC).date())
-    atomic_write(given.target, feed, mode=0o644)
-    print(public_key)
+    if previous_file is not None:
+        previous = sha256(json.loads(previous_file.read_bytes())["payload"].encode()).hexdigest()
+    rows = {kind: package_facts(kind) for kind in FILES}
+    feed = sign(make_payload(rows, version=version, days=days, previous=previous), key)
+    public_key: str = key.public_key().export_key(format="raw").hex()
+    read_signed(feed, [public_key], source=str(target), today=datetime.now(UTC).date())
+    atomic_write(target, feed, mode=0o644)
+    return public_key
 
 
 def make_payload(
