@@ -1,7 +1,6 @@
 """The accounts: a wallet's in one press, what they hold on the chains, and the address book."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,20 +15,11 @@ from tests.browser.wallets import ALICE_42, alice, injected, stubbed, wallet
 from tests.network import FakeNetwork
 from tests.runtimes import BOB
 from tests.test_addresses import KNOWN
-from tests.test_balances import account
+from tests.test_balances import account, network  # noqa: F401
 
 pytestmark = pytest.mark.acceptance
 
 DOT = 10**10
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        for chain in network.chains.values():
-            chain.store("System", "Number", value=100)
-        network.chains["hydraDx"].api["CurrenciesApi_accounts"] = []
-        yield network
 
 
 def rows(page: Page) -> list[list[str]]:
@@ -42,7 +32,9 @@ def rows(page: Page) -> list[list[str]]:
 
 
 def test_the_accounts_of_a_wallet_are_watched_with_one_press(
-    browser: webdriver.Chrome, tmp_path: Path, network: FakeNetwork
+    browser: webdriver.Chrome,
+    tmp_path: Path,
+    network: FakeNetwork,  # noqa: F811
 ) -> None:
     network.chains["polkadot"].store("System", "Account", BOB, value=account(7 * DOT, 2 * DOT, 4 * DOT))
     home = tmp_path / "daemon"
@@ -143,7 +135,9 @@ def test_offline_balances_are_unknown_and_not_nothing(own: tuple[Page, Daemon]) 
 
 
 def test_what_an_outage_or_a_chain_kept_unknown_is_asked_again(
-    browser: webdriver.Chrome, tmp_path: Path, network: FakeNetwork
+    browser: webdriver.Chrome,
+    tmp_path: Path,
+    network: FakeNetwork,  # noqa: F811
 ) -> None:
     home = tmp_path / "daemon"
     home.mkdir()
